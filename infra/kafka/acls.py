@@ -132,7 +132,7 @@ def apply_rights(settings: Settings, rights: tuple[Right, ...]) -> RightsChange:
     present, declared = _present(settings), {right.binding for right in rights}
     missing, others = list(declared - present), _undeclared(present, declared)
     if missing:
-        _finish(settings, client.create_acls(missing, request_timeout=admin_requests.DEADLINE))
+        admin_requests.finish(settings, client.create_acls(missing, request_timeout=admin_requests.DEADLINE))
     _delete(settings, others)
     return RightsChange(len(missing), len(others))
 
@@ -150,8 +150,8 @@ def allow_writes(settings: Settings, topics: Iterable[str]) -> None:
     bindings = [_write(topic).binding for topic in topics]
     if settings.has_principals and bindings:
         client = admin_requests.admin_client(as_principal(settings, ADMIN))
-        for future in client.create_acls(bindings, request_timeout=admin_requests.DEADLINE).values():
-            admin_requests.result_or_raise(settings, future, ignore=KafkaError.SECURITY_DISABLED)
+        futures = client.create_acls(bindings, request_timeout=admin_requests.DEADLINE)
+        admin_requests.finish(settings, futures, ignore=KafkaError.SECURITY_DISABLED)
 
 
 def withdraw_writes(settings: Settings, topics: Iterable[str]) -> None:
@@ -159,8 +159,8 @@ def withdraw_writes(settings: Settings, topics: Iterable[str]) -> None:
     filters = [_exactly(_write(topic).binding) for topic in topics]
     if settings.has_principals and filters:
         client = admin_requests.admin_client(as_principal(settings, ADMIN))
-        for future in client.delete_acls(filters, request_timeout=admin_requests.DEADLINE).values():
-            admin_requests.result_or_raise(settings, future, ignore=KafkaError.SECURITY_DISABLED)
+        futures = client.delete_acls(filters, request_timeout=admin_requests.DEADLINE)
+        admin_requests.finish(settings, futures, ignore=KafkaError.SECURITY_DISABLED)
 
 
 def given_writes(settings: Settings) -> frozenset[str]:
@@ -196,7 +196,7 @@ def _of_binding(acl: Any) -> Right:
 def _delete(settings: Settings, acls: Iterable[Any]) -> None:
     if filters := [_exactly(acl) for acl in acls]:
         client = admin_requests.admin_client(settings)
-        _finish(settings, client.delete_acls(filters, request_timeout=admin_requests.DEADLINE))
+        admin_requests.finish(settings, client.delete_acls(filters, request_timeout=admin_requests.DEADLINE))
 
 
 def _write(topic: str) -> Right:
@@ -206,11 +206,6 @@ def _write(topic: str) -> Right:
 def _is_given(acl: Any) -> bool:
     """Whether ``allow_writes`` gave a right: it names one topic, where the file names all."""
     return bool(acl.name != "*" and acl == _write(acl.name).binding)
-
-
-def _finish(settings: Settings, futures: dict[Any, Any]) -> None:
-    for future in futures.values():
-        admin_requests.result_or_raise(settings, future)
 
 
 def _exactly(acl: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -111,6 +111,12 @@ def result_or_raise(settings: Settings, future: Future[T], *, ignore: int | None
     except TimeoutError:
         close_client(settings)
         raise kafka_errors.unavailable(settings, "the request timed out") from None
+
+
+def finish(settings: Settings, futures: Mapping[Any, Future[Any]], *, ignore: int | None = None) -> None:
+    """Waits for requests that are sent together, in their order. Raises as ``result_or_raise``."""
+    for future in futures.values():
+        result_or_raise(settings, future, ignore=ignore)
 
 
 def _failed(settings: Settings, error: KafkaError) -> LkError:

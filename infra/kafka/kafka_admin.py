@@ -18,6 +18,7 @@ from infra.kafka import admin_requests
 from infra.kafka.admin_requests import (
     admin_client,
     call_or_raise,
+    finish,
     new_client,
     no_topic,
     refuses_connections,
@@ -111,10 +112,8 @@ def commit_offsets(settings: Settings, group: str, cut: Cut) -> None:
         return
     parts = [TopicPartition(str(topic), partition, end) for topic, partition, end in cut.ends]
     request = [ConsumerGroupTopicPartitions(str(group), parts)]
-    for future in (
-        admin_client(settings).alter_consumer_group_offsets(request, request_timeout=admin_requests.DEADLINE).values()
-    ):
-        result_or_raise(settings, future)
+    admin = admin_client(settings)
+    finish(settings, admin.alter_consumer_group_offsets(request, request_timeout=admin_requests.DEADLINE))
 
 
 def committed_offsets(settings: Settings, group: str, names: Iterable[str]) -> Cut:
@@ -152,10 +151,8 @@ def delete_group(settings: Settings, group: str) -> None:
     """Deletes a consumer group, if it exists."""
     settings = as_principal(settings, ADMIN)
     if group_exists(settings, group):
-        for future in (
-            admin_client(settings).delete_consumer_groups([group], request_timeout=admin_requests.DEADLINE).values()
-        ):
-            result_or_raise(settings, future)
+        admin = admin_client(settings)
+        finish(settings, admin.delete_consumer_groups([group], request_timeout=admin_requests.DEADLINE))
 
 
 def _offsets(settings: Settings, names: Iterable[str], spec: OffsetSpec) -> dict[str, dict[int, int]]:

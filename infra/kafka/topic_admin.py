@@ -109,8 +109,7 @@ def delete_topics(settings: Settings, names: Iterable[str]) -> None:
     if not existing:
         return
     futures = _admin(settings).delete_topics(existing, operation_timeout=admin_requests.DEADLINE)
-    for future in futures.values():
-        admin_requests.result_or_raise(settings, future, ignore=KafkaError.UNKNOWN_TOPIC_OR_PART)
+    admin_requests.finish(settings, futures, ignore=KafkaError.UNKNOWN_TOPIC_OR_PART)
 
 
 def _refuse(lines: list[str], settings: Settings, fix: str) -> None:
@@ -137,15 +136,14 @@ def _create(settings: Settings, new: list[NewTopic]) -> None:
     if not new:
         return
     futures = _admin(settings).create_topics(new, operation_timeout=admin_requests.DEADLINE)
-    for future in futures.values():
-        admin_requests.result_or_raise(settings, future, ignore=KafkaError.TOPIC_ALREADY_EXISTS)
+    admin_requests.finish(settings, futures, ignore=KafkaError.TOPIC_ALREADY_EXISTS)
 
 
 def _add_partitions(settings: Settings, counts: Mapping[str, int]) -> None:
     if counts:
         new = [NewPartitions(name, count) for name, count in counts.items()]
-        for future in _admin(settings).create_partitions(new, operation_timeout=admin_requests.DEADLINE).values():
-            admin_requests.result_or_raise(settings, future)
+        futures = _admin(settings).create_partitions(new, operation_timeout=admin_requests.DEADLINE)
+        admin_requests.finish(settings, futures)
         _wait_until_listed(settings, counts)
 
 
@@ -157,8 +155,7 @@ def _alter_configs(settings: Settings, configs: Mapping[str, Mapping[str, str]])
         for name, values in configs.items()
     ]
     futures = _admin(settings).incremental_alter_configs(resources, request_timeout=admin_requests.DEADLINE)
-    for future in futures.values():
-        admin_requests.result_or_raise(settings, future)
+    admin_requests.finish(settings, futures)
     _wait_until_configured(settings, configs)
 
 

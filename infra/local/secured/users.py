@@ -135,8 +135,8 @@ def _delete_logins(broker: Settings, removed: Iterable[str]) -> None:
     deletions: list[Any] = [UserScramCredentialDeletion(user, ScramMechanism.SCRAM_SHA_512) for user in removed]
     if deletions:
         client = admin_requests.admin_client(broker)
-        for future in client.alter_user_scram_credentials(deletions, request_timeout=admin_requests.DEADLINE).values():
-            admin_requests.result_or_raise(broker, future, ignore=KafkaError.RESOURCE_NOT_FOUND)
+        futures = client.alter_user_scram_credentials(deletions, request_timeout=admin_requests.DEADLINE)
+        admin_requests.finish(broker, futures, ignore=KafkaError.RESOURCE_NOT_FOUND)
 
 
 def set_kafka_passwords(broker: Settings, passwords: Mapping[str, bytes]) -> None:
@@ -144,8 +144,8 @@ def set_kafka_passwords(broker: Settings, passwords: Mapping[str, bytes]) -> Non
     credential = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, _SCRAM_ROUNDS)
     upserts: list[Any] = [UserScramCredentialUpsertion(user, credential, text) for user, text in passwords.items()]
     client = admin_requests.admin_client(broker)
-    for future in client.alter_user_scram_credentials(upserts, request_timeout=admin_requests.DEADLINE).values():
-        admin_requests.result_or_raise(broker, future)
+    futures = client.alter_user_scram_credentials(upserts, request_timeout=admin_requests.DEADLINE)
+    admin_requests.finish(broker, futures)
 
 
 def trino_password_lines(secrets: LocalSecrets) -> str:
