@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +12,7 @@ from batch.counts import TopicCounts, archives, count_topic, counts_of_view
 from batch.range_rebuild import base_rows, require_same_outside
 from core.catalog import Catalog
 from core.compute.keyed_rows import result_rows, source_rows
-from core.compute.partial_rows import combine, partial
+from core.compute.partial_rows import combined, partial
 from core.compute.range_rows import rebuilt
 from core.cut import Cut
 from core.identifiers import Name
@@ -180,11 +179,7 @@ def _combined_rows(work: _Work, plan: _Plan, view: Rollup) -> DataFrame:
     if plan.base:
         base = table_paths.batch(work.settings, plan.base.view, plan.base.build)
         parts.append(parquet_scan.read_table(work.spark, base))
-    if len(parts) == 1:
-        return parts[0]
-    columns = [column.name for column in view.stored_columns]
-    union = functools.reduce(lambda a, b: a.unionByName(b), (part.select(*columns) for part in parts))
-    return combine(view, union)
+    return combined(view, parts)
 
 
 def _count_used(work: _Work, view: Keyed) -> int:

@@ -14,7 +14,7 @@ from infra import faults
 from infra.control import locks, log_history, run_roles, runs
 from infra.control.builds import build_name
 from infra.control.claims import Claim, add_claim, claims_at, last_build, last_cuts
-from infra.control.manifest import last_epoch
+from infra.control.manifest import ARCHIVE_EPOCH, last_epoch
 from infra.control.publications import last_done
 from infra.kafka import kafka_admin, log_checks
 from infra.lake import table_paths
@@ -103,12 +103,12 @@ def _served(settings: Settings, catalog: Catalog) -> list[served_views.Served]:
 def _last_epoch_end(settings: Settings, catalog: Catalog, run: Name | None) -> _EpochEnd:
     """A cut and the epoch that ends there; topics that the run does not read are cut at the end of the log."""
     if run is None:
-        return _EpochEnd(None, -1, kafka_admin.end_offsets(settings, _topics(settings, catalog)))
+        return _EpochEnd(None, ARCHIVE_EPOCH, kafka_admin.end_offsets(settings, _topics(settings, catalog)))
     declared = runs.read_run(settings, run)
     log_checks.require_same_topics(settings, declared.topics, where=f"run {run}", fix=log_checks.RESTORE_LOG)
     log_history.require_log_of_run(settings, run, fix=log_checks.RESTORE_LOG)
     last = last_epoch(settings, run)
-    cut, epoch = (last.end, last.number) if last else (declared.start, -1)
+    cut, epoch = (last.end, last.number) if last else (declared.start, ARCHIVE_EPOCH)
     others = [topic for topic in _topics(settings, catalog) if topic not in declared.topics]
     other_ends = kafka_admin.end_offsets(settings, others) if others else Cut()
     return _EpochEnd(run, epoch, Cut(tuple(sorted(cut.only(declared.topics).ends + other_ends.ends))))

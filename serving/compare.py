@@ -21,7 +21,6 @@ from infra import faults
 from infra.control import comparisons, locks, runs
 from infra.control.claims import Claim
 from infra.control.comparisons import Comparison
-from infra.control.manifest import ARCHIVE_EPOCH
 from infra.control.pins import Pin
 from infra.control.runs import Run
 from infra.lake import parquet_scan, table_paths
@@ -134,7 +133,7 @@ def _pinned(spark: SparkSession, settings: Settings, view: View, claim: Claim, p
 def _trino_agrees(settings: Settings, view: View, claim: Claim, pin: Pin, *, gaps: bool) -> bool:
     """Whether Trino's merge has the row count of the build, and the same hash over all stored columns."""
     digest = claim.views[Name(view.name)]
-    build = Pin(claim.build, None, ARCHIVE_EPOCH, claim.cut, digest, "batch", pin.shape)
+    build = view_sql.build_pin(claim.build, claim.cut, digest, pin.shape)
     sides = [view_sql.view_parts(view, build), view_sql.view_parts(view, pin, newest=claim.epoch)]
     columns = [column.name for column in view.stored_columns if not (gaps and column.name == ROWS)]
     answers = [metastore.query(settings, _hash_sql(view, parts, columns)).rows for parts in sides]

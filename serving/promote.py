@@ -14,7 +14,7 @@ from core.identifiers import Name
 from infra.control import locks, runs
 from infra.control.builds import passed_builds
 from infra.control.claims import claim_of
-from infra.control.manifest import claimed_epoch
+from infra.control.manifest import ARCHIVE_EPOCH, claimed_epoch
 from infra.control.pins import Pin
 from infra.control.publications import Publication
 from infra.control.runs import Run
@@ -110,10 +110,10 @@ def _pin(settings: Settings, catalog: Catalog, run: Run, view: Name, before: Pin
         if epoch is not None:
             return Pin(before.build, run.id, epoch, before.cut, digest, "lambda", shape)
     if run.start.only(catalog.view(view).sources) == Cut():
-        return Pin(None, run.id, -1, Cut(), digest, "speed", shape)
+        return Pin(None, run.id, ARCHIVE_EPOCH, Cut(), digest, "speed", shape)
     for built in reversed(passed_builds(settings, view, digest)):
         if built.cut.only(run.topics) == run.start:
-            return Pin(built.build, run.id, -1, built.cut, digest, "lambda", shape)
+            return Pin(built.build, run.id, ARCHIVE_EPOCH, built.cut, digest, "lambda", shape)
     return None
 
 

@@ -12,7 +12,7 @@ from core.identifiers import Name
 from core.validation.definition_change import changed_definitions, definition_refusal, require_same_definitions
 from infra.control import locks, runs
 from infra.control.claims import Claim, builds_of, claim_of
-from infra.control.manifest import claimed_epoch
+from infra.control.manifest import ARCHIVE_EPOCH, claimed_epoch
 from infra.control.pins import Pin
 from infra.control.publications import Publication, last_done
 from infra.lake.leases import Lease
@@ -142,7 +142,7 @@ def _build_pins(
     serving_runs = {pin.run for view, pin in now.pins.items() if pin.run and view in digests}
     run_id = claim.run if claim.run in serving_runs or not serving_runs else _last_run(settings, serving_runs)
     run = runs.read_run(settings, run_id) if run_id else None
-    epoch = _epoch(settings, claim, run) if run else -1
+    epoch = _epoch(settings, claim, run) if run else ARCHIVE_EPOCH
     pins, kept = dict(now.pins), list[Name]()
     for view, digest in digests.items():
         run_matches = run is not None and run.views.get(view) == digest
@@ -153,7 +153,7 @@ def _build_pins(
         pins[view] = Pin(
             build=claim.build,
             run=run_id if run_matches else None,
-            epoch=epoch if run_matches else -1,
+            epoch=epoch if run_matches else ARCHIVE_EPOCH,
             cut=claim.cut,
             digest=digest,
             mode="lambda" if run_matches else "batch",

@@ -173,7 +173,7 @@ def _published_sql(settings: Settings, catalog: Catalog, view: View, seq: int) -
             where=f"publication {seq}",
             fix="choose a later publication, see `lk publications`",
         )
-    only_build = Pin(pin.build, None, -1, pin.cut, pin.digest, "batch", pin.shape)
+    only_build = view_sql.build_pin(pin.build, pin.cut, pin.digest, pin.shape)
     sql = serving_sql(view, view_sql.view_parts(view, only_build))
     reader = metastore.literal(settings.trino_reader)
     return hidden_columns.without_personal(settings, catalog, Name(view.name), sql, reader)

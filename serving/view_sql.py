@@ -14,6 +14,7 @@ from core.compute.merge_sql import batch_part, comments, serving_sql, speed_part
 from core.cut import Cut
 from core.identifiers import Name, joined, quoted
 from core.view import View
+from infra.control.manifest import ARCHIVE_EPOCH
 from infra.control.pins import Pin
 from infra.control.runs import Run
 from infra.settings import Settings
@@ -28,6 +29,11 @@ def whole_run_pin(settings: Settings, catalog: Catalog, view: Name, run: Run) ->
     """The pin of a view in Kappa: all partial rows of a run, those of the prefix from the archive too, and no build."""
     shape = shape_digest(settings, catalog, view)
     return Pin(None, run.id, epoch_range.BEFORE_ALL, Cut(), run.views[view], "kappa", shape)
+
+
+def build_pin(build: Name, cut: Cut, digest: Name, shape: Name) -> Pin:
+    """The pin of a build alone."""
+    return Pin(build, None, ARCHIVE_EPOCH, cut, digest, "batch", shape)
 
 
 def view_parts(view: View, pin: Pin, *, newest: int | None = None) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -53,6 +54,14 @@ def combine(view: Rollup, parts: DataFrame) -> DataFrame:
     keys = [stored(column) for column in view.key_columns]
     merged = {name: sql for measure in view.measures for name, sql in measure.combine.items()}
     return _declared(view, parts.groupBy(*keys).agg(*as_columns({**merged, ROWS: f"sum({ROWS})"})))
+
+
+def combined(view: Rollup, parts: Sequence[DataFrame]) -> DataFrame:
+    """The partial rows of one part as they are, of several merged per key."""
+    if len(parts) == 1:
+        return parts[0]
+    columns = [column.name for column in view.stored_columns]
+    return combine(view, reduce(DataFrame.unionByName, (part.select(*columns) for part in parts)))
 
 
 def record_counts(views: Iterable[View], events: DataFrame, more: Iterable[Column] = ()) -> DataFrame:

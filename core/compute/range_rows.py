@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
-from core.compute.partial_rows import combine, partial
+from core.compute.partial_rows import combined, partial
 from core.range_rebuild import RangeRebuild
 from core.topic import EVENT_TIME, Topic
 from core.unix_time import UNIX_EPOCH
@@ -32,7 +31,7 @@ def rebuilt(
     reach = timedelta(milliseconds=window.size - window.pane)  # its last window starts one pane before the range's end
     wide = (fn.col(EVENT_TIME) >= _timestamp(rebuild.first)) & (fn.col(EVENT_TIME) < _timestamp(rebuild.end + reach))
     parts = [partial(view, topic, frame.where(wide)).where(within) for topic, frame in events]
-    recomputed = parts[0] if len(parts) == 1 else combine(view, reduce(DataFrame.unionByName, parts))
+    recomputed = combined(view, parts)
     columns = [column.name for column in view.stored_columns]
     return base.where(~within).select(*columns).unionByName(recomputed.select(*columns))
 

@@ -32,7 +32,7 @@ EPOCHS = pa.schema(
     + [(name, pa.string()) for name in ("total_counted", "total_rows", "marks")]
 )
 AT_ONCE = 5_000  # rows of an older program that are read together
-ARCHIVE_EPOCH = -1  # the number of the epoch that was computed from the archive
+ARCHIVE_EPOCH = -1  # the number of the epoch that was computed from the archive, and of what is before epoch 0
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def claimed_epoch(settings: Settings, run: Run, claim: Claim) -> int | None:
     """
     cut = claim.cut.only(run.topics)
     if run.start == cut and not run.prefix.ends:
-        return -1
+        return ARCHIVE_EPOCH
     epoch = epoch_numbered(settings, run.id, claim.epoch) if claim.run == run.id else None
     return epoch.number if epoch and epoch.end == cut else None
 

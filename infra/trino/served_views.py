@@ -46,7 +46,7 @@ class Served:
         return self.build is None and self.run is not None and self.epoch < ARCHIVE_EPOCH
 
 
-_BROKEN = Served(None, None, -1, "", "", broken=True)
+_BROKEN = Served(None, None, ARCHIVE_EPOCH, "", "", broken=True)
 
 
 def read_served(settings: Settings, views: Iterable[Name]) -> dict[Name, Served]:
