@@ -39,11 +39,7 @@ Subject = TypeVar("Subject")
 def live(base: Settings, folder: Path) -> Iterator[LiveInstance]:
     """An instance with a warm speed run."""
     with _fresh(base, folder) as created:
-        catalog = definition_files.load(created.settings)
-        with waiting("starting the speed layer"):
-            speed.start(created.settings, catalog)
-        run = runs.read_runs(created.settings)[-1].id
-        live = LiveInstance(created.settings, catalog, created.config, run)
+        live = _started(created)
         with waiting("warming up"):
             live_system.warm_up(live)
         yield live
@@ -107,11 +103,15 @@ def secured(base: Settings, folder: Path) -> Iterator[SecuredPair]:
 def soaked(base: Settings, folder: Path, hours: float) -> Iterator[SoakInstance]:
     """An instance for hours of events, batches, switches and readers."""
     with _fresh(base.model_copy(update=CHANGED), folder) as created:
-        catalog = definition_files.load(created.settings)
-        with waiting("starting the speed layer"):
-            speed.start(created.settings, catalog)
-        run = runs.read_runs(created.settings)[-1].id
-        yield SoakInstance(LiveInstance(created.settings, catalog, created.config, run), hours)
+        yield SoakInstance(_started(created), hours)
+
+
+def _started(created: fresh_instance.FreshInstance) -> LiveInstance:
+    """Starts the speed layer of an instance."""
+    catalog = definition_files.load(created.settings)
+    with waiting("starting the speed layer"):
+        speed.start(created.settings, catalog)
+    return LiveInstance(created.settings, catalog, created.config, runs.read_runs(created.settings)[-1].id)
 
 
 @contextmanager

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 TOPIC_ID = "lk.topicId"
 GAPS = "lk.gaps"  # set for compacted topics, where offsets may have no record
-FIX_COUNT = (
+_FIX_COUNT = (
     "run `lk scrub`, then `lk repair`; if scrub finds nothing, restore this archive from a copy of the lake, or, if "
     "the log begins at offset 0, move its folder away: `lk land` copies the log again"
 )
@@ -176,10 +176,11 @@ def _ends(topic: Name, path: str, files: Sequence[File], *, gaps: bool) -> Cut:
         ends[partition] = max(ends.get(partition, 0), file.span.end)
         counts[partition] = counts.get(partition, 0) + file.records
     for partition, end in ends.items():
-        if not account_for(counts[partition], end, gaps=gaps):
-            raise Refused(
-                f"the archive holds {counts[partition]} records for {end} offsets",
-                where=f"topic {topic}, partition {partition}, {path}",
-                fix=FIX_COUNT,
-            )
+        require_records(counts[partition], end, gaps=gaps, where=f"topic {topic}, partition {partition}, {path}")
     return Cut.of({topic: ends})
+
+
+def require_records(records: int, end: int, *, gaps: bool, where: str) -> None:
+    """Raises Refused unless so many records of an archive account for all offsets of a partition below ``end``."""
+    if not account_for(records, end, gaps=gaps):
+        raise Refused(f"the archive holds {records} records for {end} offsets", where=where, fix=_FIX_COUNT)

@@ -18,10 +18,9 @@ from core.compute.keyed_events import pack
 from core.compute.keyed_rows import result_rows, source_rows
 from core.compute.partial_rows import partial, record_counts, totals_of
 from core.cut import Cut
-from core.errors import Refused
 from core.event_columns import ERROR, RAW_COLUMNS
 from core.identifiers import Name
-from core.record_counts import RecordCounts, Totals, account_for
+from core.record_counts import RecordCounts, Totals
 from core.view import Keyed, Rollup
 from infra import faults
 from infra.control import runs
@@ -75,12 +74,8 @@ def _events(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run,
 def _require_complete(catalog: Catalog, run: Run, total: Totals) -> None:
     for topic, partition, end in run.prefix.ends:
         records = total.partitions.get(f"{topic}/{partition}", RecordCounts()).records
-        if not account_for(records, end, gaps=catalog.topic(topic).compacted):
-            raise Refused(
-                f"the archive holds {records} records of {end} offsets",
-                where=f"topic {topic}, partition {partition}",
-                fix=archive.FIX_COUNT,
-            )
+        gaps = catalog.topic(topic).compacted
+        archive.require_records(records, end, gaps=gaps, where=f"topic {topic}, partition {partition}")
 
 
 def _write(
