@@ -28,7 +28,7 @@ from infra.progress_bar import bar
 from infra.settings import Settings
 from infra.spark.count_differences import count_differences, first_differences
 from infra.trino import metastore
-from serving import replace_views, view_sql
+from serving import register_tables, view_sql
 from serving.uncrossed_folds import refuse_crossing
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _each(
     assert claim.run is not None
     run = runs.read_run(settings, claim.run)
     for view in pins:
-        replace_views.register_pair(settings, view, claim.build, run.id)
+        register_tables.register_pair(settings, view, claim.build, run.id)
     for view, pin in pins.items():
         faults.at("replay.2_in_compare")
         gaps = any(catalog.topic(source).compacted for source in catalog.view(view).sources)

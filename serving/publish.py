@@ -17,7 +17,7 @@ from infra.control.pins import Pin
 from infra.control.publications import Publication, last_done
 from infra.lake.leases import Lease
 from infra.settings import Settings
-from serving import recover, replace_views, view_sql
+from serving import recover, register_tables, replace_views, view_sql
 from serving.replace_views import ServingChange
 from serving.served_ends import served_ends
 from serving.uncrossed_folds import require_uncrossed
@@ -56,7 +56,7 @@ def publish(
         claim = claim_of(settings, build)
         evidence = _evidence(settings, catalog, claim)
         pins, kept = _build_pins(settings, catalog, claim, now, [] if kind == "lambda" else kappa_views(now.last))
-        replace_views.register_archives(settings, claim.decoders)
+        register_tables.register_archives(settings, claim.decoders)
         if now.last and pins == now.last.pins:
             return now.last
         if kind != "rollback":

@@ -14,7 +14,7 @@ from infra.lake.leases import Lease
 from infra.settings import Settings
 from infra.trino import metastore
 from infra.trino.served_views import SERVING
-from serving import replace_views
+from serving import register_tables, replace_views
 
 
 def recover_views(settings: Settings, catalog: Catalog) -> tuple[Name, ...]:
@@ -39,7 +39,7 @@ def finish_open_intent(settings: Settings, catalog: Catalog, lease: Lease) -> Pu
     if intent is None:
         return None
     if replace_views.tables_exist(settings, intent):
-        replace_views.register_tables(settings, intent)
+        register_tables.register_publication(settings, intent)
         return replace_views.finish(settings, catalog, lease, intent)
     _revert(settings, catalog, lease, intent)
     reverted = replace(intent, state="reverted", at=datetime.now(UTC))
@@ -52,7 +52,7 @@ def replace_broken_views(settings: Settings, catalog: Catalog, lease: Lease) -> 
     last = last_done(settings)
     if last is None:
         return ()
-    replace_views.register_tables(settings, last)
+    register_tables.register_publication(settings, last)
     return replace_views.restore(settings, catalog, lease, last)
 
 
@@ -64,5 +64,5 @@ def _revert(settings: Settings, catalog: Catalog, lease: Lease, intent: Publicat
             lease.check()
             metastore.drop_view(settings, SERVING, view)
     if last:
-        replace_views.register_tables(settings, last)
+        register_tables.register_publication(settings, last)
         replace_views.restore(settings, catalog, lease, last)

@@ -17,9 +17,9 @@ from typing import Any
 from core.catalog import Catalog
 from core.compute import merge_sql
 from core.errors import Refused
-from core.identifiers import Name, joined
+from core.identifiers import Name
 from infra import faults
-from infra.control import audit, locks
+from infra.control import audit
 from infra.control.pins import Pin
 from infra.control.publications import Publication, add_publication, last_number
 from infra.definitions.sealed_catalog import require_newest_erasures
@@ -30,7 +30,7 @@ from infra.settings import Settings
 from infra.trino import metastore, served_views, view_fences
 from infra.trino.served_views import PINNED, SERVING, STATUS, Served
 from infra.trino.view_fences import ViewFence
-from serving import view_sql, whole_tables
+from serving import register_tables, view_sql, whole_tables
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def apply_change(settings: Settings, catalog: Catalog, lease: Lease, change: Ser
         audit=str(audit.head(settings)),
     )
     whole_tables.require_whole(settings, {view: change.pins[view] for view in new_sql})
-    register_tables(settings, intent)
+    register_tables.register_publication(settings, intent)
     faults.at("serving.0_before_intent")
     add_publication(settings, lease, intent)
     faults.at("serving.0_after_intent")
@@ -169,43 +169,6 @@ def _serves(served: Served | None, view: Name, pin: Pin) -> bool:
 def serves_pin(served: Served, pin: Pin) -> bool:
     """Whether a served view reads the build, the run and the epochs of a pin."""
     return (served.build, served.run) == (pin.build, pin.run) and (pin.run is None or served.epoch == pin.epoch)
-
-
-def register_tables(settings: Settings, publication: Publication) -> None:
-    """Registers in Trino every table that the publication names, and the control tables."""
-    paths: dict[tuple[str, str], str] = {}
-    for view, pin in publication.pins.items():
-        if pin.build:
-            paths["batch", joined(view, pin.build)] = table_paths.batch(settings, view, pin.build)
-        if pin.run:
-            paths["speed", joined(view, pin.run)] = table_paths.speed(settings, pin.run, view)
-    paths |= {("control", table): path for table, path in locks.existing_tables(settings).items()}
-    _register(settings, paths)
-
-
-def _register(settings: Settings, paths: Mapping[tuple[str, str], str]) -> None:
-    """Registers the names that Trino does not have yet; a name never changes its path."""
-    try:
-        registered = metastore.tables(settings, *sorted({schema for schema, _ in paths}))
-    except metastore.BrokenView:
-        registered = frozenset()
-    for (schema, table), path in paths.items():
-        if (schema, table) not in registered:
-            metastore.register(settings, schema, table, table_paths.relative(settings, path))
-
-
-def register_pair(settings: Settings, view: Name, build: Name, run: Name) -> None:
-    """Registers in Trino the tables that one view has in a build and in a run."""
-    tables = {("batch", joined(view, build)): table_paths.batch(settings, view, build)}
-    _register(settings, {**tables, ("speed", joined(view, run)): table_paths.speed(settings, run, view)})
-
-
-def register_archives(settings: Settings, decoders: Mapping[Name, Name]) -> None:
-    """Registers in Trino the archive of each topic and decoder, as ``archive.<topic>``."""
-    for topic, decoder in decoders.items():
-        path = table_paths.archive(settings, topic, decoder)
-        if delta.exists(path):
-            metastore.register(settings, "archive", topic, table_paths.relative(settings, path))
 
 
 def tables_exist(settings: Settings, publication: Publication) -> bool:
