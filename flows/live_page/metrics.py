@@ -98,8 +98,11 @@ def _views(snapshot: Snapshot, samples: RecentSamples) -> Iterator[Metric]:
     lag = GaugeMetricFamily("lk_view_lag_records", "Records in the log that a view does not show", labels=["view"])
     age = GaugeMetricFamily("lk_view_age_seconds", "Time since the newest record that a view shows", labels=["view"])
     waiting = GaugeMetricFamily(
-        "lk_view_waiting_seconds", "How long the oldest record that a view does not show has waited", labels=["view"]
+        "lk_view_waiting_seconds",
+        "How long the oldest record that a view does not show has waited",
+        labels=["view", "mode"],
     )
+    seconds = samples.waiting(snapshot)
     mode = GaugeMetricFamily("lk_view_mode", "1 for the mode that serves a view", labels=["view", "mode"])
     built = GaugeMetricFamily("lk_view_build_age_seconds", "Time since a view's build was begun", labels=["view"])
     began = snapshot.lake.value.build_began if snapshot.lake.value else {}
@@ -109,11 +112,10 @@ def _views(snapshot: Snapshot, samples: RecentSamples) -> Iterator[Metric]:
         if view.age is not None:
             age.add_metric([view.view], view.age)
         mode.add_metric([view.view, view.mode], 1)
+        if (of_view := seconds.get(view.view)) is not None:
+            waiting.add_metric([view.view, view.mode], of_view)
         if view.build and view.build in began:
             built.add_metric([view.view], (snapshot.at - began[view.build]).total_seconds())
-    for name, seconds in samples.waiting(snapshot).items():
-        if seconds is not None:
-            waiting.add_metric([name], seconds)
     yield from (lag, age, waiting, mode, built)
     served = GaugeMetricFamily("lk_view_served", "1 if Trino serves a view as it was published", labels=["view"])
     trino = snapshot.trino.value

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from core.identifiers import Name
 from core.safe_text import one_line, several_lines, shortened
 from flows.live_page import words
 from flows.live_page.partition_lags import partition_lags
@@ -16,6 +17,7 @@ from flows.live_page.snapshot import Snapshot
 Row = tuple[str, ...]
 _MOST_ROWS = 200  # of a table of the page: an instance may have thousands of partitions
 _MOST_LINES = 100
+_NO_CELLS = ("",) * 8  # of a view that is not served: all after its name and its mode
 _LONGEST_CELL = 300
 
 
@@ -108,6 +110,15 @@ def _views(snapshot: Snapshot, samples: RecentSamples) -> Iterable[tuple[bool, R
                 words.count(view.cut.size),
             ),
         )
+    yield from ((False, (name, "not served", *_NO_CELLS)) for name in _not_served(snapshot))
+
+
+def _not_served(snapshot: Snapshot) -> Iterable[Name]:
+    """The views that are defined and that nothing serves yet; each has a page."""
+    if snapshot.status.value is None:
+        return ()
+    served = {view.view for view in snapshot.status.value.views}
+    return (view.view for view in snapshot.views.value or () if view.view not in served)
 
 
 def _partitions(snapshot: Snapshot, samples: RecentSamples) -> Iterable[tuple[bool, Row]]:

@@ -21,7 +21,7 @@ lk_topic_appended_records_total{partition="0",topic="trades"} 110.0
 lk_topic_start_offset{partition="0",topic="trades"} 0.0
 lk_view_lag_records{view="by_day"} 10.0
 lk_view_age_seconds{view="by_day"} 1.5
-lk_view_waiting_seconds{view="by_day"} 0.0
+lk_view_waiting_seconds{mode="lambda",view="by_day"} 0.0
 lk_view_mode{mode="lambda",view="by_day"} 1.0
 lk_view_build_age_seconds{view="by_day"} 3600.0
 lk_view_served{view="by_day"} 1.0

@@ -10,8 +10,9 @@ from pydantic_core import to_json
 
 from core.identifiers import Name
 from flows.live_page.page_document import page_document
+from flows.live_page.parts import Reading
 from flows.live_page.recent_samples import RecentSamples
-from flows.live_page.snapshot import PartitionEnds, Snapshot
+from flows.live_page.snapshot import DefinedView, PartitionEnds, Snapshot
 from infra.local.local_stack import ServerState
 from infra.project_files import ROOT
 from serving.ledger import PartitionCounts
@@ -43,6 +44,13 @@ def test_the_tables_hold_the_numbers_as_people_read_them() -> None:
     assert rows(now, "gate") == (("b000002", "by_day", "has_trades", "passed", "0", "0", ""),)
     assert rows(now, "sizes") == (("log", "5 MiB"), ("partial rows", "1 MiB"))
     assert rows(now, "leases")[0][:2] == ("run_r000001", "held")
+
+
+def test_a_view_that_is_not_served_yet_is_listed_after_those_that_are() -> None:
+    defined = tuple(DefinedView(Name(view), (Name("trades"),), "") for view in ("by_day", "later"))
+    listed = rows(replace(snapshot(), views=Reading(defined)), "views")
+    assert [row[:2] for row in listed] == [("by_day", "lambda"), ("later", "not served")]
+    assert [len(row) for row in listed] == [10, 10]
 
 
 def lag_of_partition(of: Snapshot) -> str:
