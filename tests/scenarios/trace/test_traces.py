@@ -60,7 +60,10 @@ def test_every_record_is_where_the_oracle_says(stack: Settings, spark: SparkSess
     assert check(shop, run, cut, "folded") >= 1
     replay = lifecycle.declare(settings, catalog, kind="replay", note="test")
     a_third = len(shop.log.records) // 3 + 1  # so that a fold is due
-    with running(settings.model_copy(update={"replay_offsets_per_trigger": a_third}), spark, catalog, replay) as (query, _):
+    with running(settings.model_copy(update={"replay_offsets_per_trigger": a_third}), spark, catalog, replay) as (
+        query,
+        _,
+    ):
         query.processAllAvailable()
         switch.to_kappa(settings, catalog, run=replay.id)
     check(shop, replay, Cut(), "kappa")
