@@ -52,7 +52,10 @@ class TopicGuess:
 
 
 def guess_topic(name: Name, records: Sequence[JsonRecord]) -> TopicGuess:
-    """The guess for the records of a sample. Raises Refused where no field is a time in every record."""
+    """The guess for the records of a sample.
+
+    Raises Refused where no field is a time in every record, or no member or too many could be a field.
+    """
     json_names, left_out = _json_names(records)
     fields = guess_fields(records, field_names(json_names))
     event_time = event_time_of(fields, records)
