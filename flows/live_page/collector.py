@@ -6,6 +6,7 @@ import hashlib
 import logging
 import threading
 import time
+import traceback
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -106,6 +107,7 @@ class Collector:
     def _say(self, failure: str, error: Exception) -> None:
         """Shows why the page is old, once in the log."""
         if failure != self.failure:
-            _LOG.error("%s %s", f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", failure, exc_info=error)
+            trace = "".join(traceback.format_exception(error)).encode(errors="backslashreplace").decode()
+            _LOG.error("%s %s\n%s", f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", failure, trace)
             document = self._document | {"unhealthy": (failure, *self._document["unhealthy"])}
             self.failure, self.page = failure, Rendered.of(to_json(document, inf_nan_mode="null"))
