@@ -146,7 +146,7 @@ def _require_later_cut(settings: Settings, new: Claim) -> None:
             raise Refused(
                 f"the last epoch ends before the cut of {build}",
                 where=f"{new.run or 'the log'}: {new.cut}, claimed before: {cut}",
-                fix="look at `lk speed status`; if the log was deleted, use `lk rebuild`",
+                fix="look at `lk speed status`; if the log was deleted, use `lk restore`",
             )
 
 

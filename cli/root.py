@@ -61,6 +61,7 @@ _RENAMED = {
     "reset": "switch kappa --in-place",
     "demo-airflow": "demo --airflow",
     "tidy": "cleanup",
+    "rebuild": "restore",
 }
 
 

@@ -1,4 +1,4 @@
-"""The verbs of upkeep: cleanup, scrub, repair, rebuild."""
+"""The verbs of upkeep: cleanup, scrub, repair, restore."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ def repair() -> int:
 @click.command()
 @json_option
 @audited(changes_served=True)
-def rebuild() -> None:
+def restore() -> None:
     """Restore lake, checkpoints and served views from Kafka alone."""
-    from flows.restore import restore
+    import flows.restore
 
-    emit(restore(load_settings()), _print_restored)
+    emit(flows.restore.restore(load_settings()), _print_restored)
 
 
 def _print_cleanup(result: CleanupResult) -> None:
@@ -98,4 +98,4 @@ def _print_restored(restored: Restored) -> None:
     line(restored.line)
 
 
-COMMANDS = [cleanup, scrub, repair, rebuild]
+COMMANDS = [cleanup, scrub, repair, restore]

@@ -1,4 +1,4 @@
-"""`lk rebuild`: lake, checkpoints and served views restored from Kafka alone."""
+"""`lk restore`: lake, checkpoints and served views restored from Kafka alone."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def restore(settings: Settings) -> Restored:
     Persons whose keys the key store of this machine has destroyed are left out, also of a new lake.
     """
     if key_store.destroyed(settings):
-        erase.destroy_keys(settings, None, "lk rebuild")
+        erase.destroy_keys(settings, None, "lk restore")
     catalog = definition_files.load(settings)
-    batch = run_batch(settings, catalog, why="lk rebuild")
+    batch = run_batch(settings, catalog, why="lk restore")
     return Restored(batch, speed.start(settings, catalog), routes.with_copies(settings, catalog))

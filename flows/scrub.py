@@ -15,7 +15,7 @@ from infra.lake.damage import Damage
 from infra.settings import Settings
 from speed.epoch import checkpoint_damage
 
-_FROM_STORE = "nothing here: restore the file from a copy of the lake; without one, `lk rebuild` into a new lake"
+_FROM_STORE = "nothing here: restore the file from a copy of the lake; without one, `lk restore` into a new lake"
 _ENDED = ("abandoned", "retired")
 
 

@@ -199,7 +199,7 @@ def require_newest(settings: Settings) -> None:
         raise Refused(
             f"Trino serves publication {served}, and the last one in the control table is {last}",
             where=table_paths.control(settings, Name("publications")),
-            fix="the table was restored from an older copy: restore a newer one, or `lk rebuild` into a new lake",
+            fix="the table was restored from an older copy: restore a newer one, or `lk restore` into a new lake",
         )
 
 

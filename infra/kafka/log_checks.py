@@ -19,7 +19,7 @@ from infra.settings import Settings
 KEEP_RECORDS = "set retention.ms=-1 on the topics"
 RESTORE_LOG = (
     "restore the log; or compute everything from this one: `lk down`, move lake, checkpoints and trino out of the data "
-    "folder, then `lk up` and `lk rebuild`"
+    "folder, then `lk up` and `lk restore`"
 )
 
 

@@ -17,7 +17,7 @@ from infra.settings import Settings
 VERSION = 2  # of this program
 _AREAS = ("archive", "batch", "speed", "control")
 _NEWER = "use the newer program, see docs/runbooks/rolling-upgrade.md"
-_OLDER = "use the program version that wrote it, or rebuild a new lake from Kafka: `lk rebuild`"
+_OLDER = "use the program version that wrote it, or rebuild a new lake from Kafka: `lk restore`"
 _readable: set[str] = set()  # the roots that this process has checked
 
 

@@ -245,13 +245,13 @@ def test_everything_comes_back_from_the_log_alone(life: Life) -> None:
     for folder in ("lake", "checkpoints", "trino"):
         shutil.rmtree(life.data / folder)
     life.json("up")
-    rebuilt = life.json("rebuild")
-    assert rebuilt["routes"] == []
-    assert "the history of publications" in rebuilt["lost"]
+    restored = life.json("restore")
+    assert restored["routes"] == []
+    assert "the history of publications" in restored["lost"]
     life.json("produce", "trades", "--seed", "9", "--count", "500", *SPEC)
     life.caught_up()
     check(life, life.shows())
-    assert life.shows("--publish", str(rebuilt["batch"]["publication"]["seq"])) == before
+    assert life.shows("--publish", str(restored["batch"]["publication"]["seq"])) == before
     assert life.lk("status").code == 0
 
 
@@ -262,7 +262,7 @@ def test_too_many_quarantined_records_are_unhealthy_by_name(life: Life, tmp_path
     assert "warning" not in life.here("produce", "trades", "--file", str(floats)).ok().err
 
     served = "1.9% of 3,611 records of topic trades so far are in quarantine: 67, and its file allows 36"
-    since_the_rebuild = "10.7% of 560 records of topic trades so far are in quarantine: 60, and its file allows 10"
+    since_the_restore = "10.7% of 560 records of topic trades so far are in quarantine: 60, and its file allows 10"
 
     def too_many() -> str:
         status = life.here("status", "--json")
@@ -275,13 +275,13 @@ def test_too_many_quarantined_records_are_unhealthy_by_name(life: Life, tmp_path
     assert "most of them broke field_size (" in reason
     assert '"size":1.0' in reason
     (warning,) = life.json("speed", "status")["warnings"]
-    assert warning.startswith(since_the_rebuild)
-    assert f"warning: {since_the_rebuild}" in life.here("speed", "start").ok().out
+    assert warning.startswith(since_the_restore)
+    assert f"warning: {since_the_restore}" in life.here("speed", "start").ok().out
     floats.write_bytes(FLOAT)
     said = life.here("produce", "trades", "--file", str(floats)).ok().err
     # The run may have read the record that was just sent.
     one_more = "10.9% of 561 records of topic trades so far are in quarantine: 61, and its file allows 10"
-    assert any(f"lk: warning: {counted}" in said for counted in (since_the_rebuild, one_more)), said
+    assert any(f"lk: warning: {counted}" in said for counted in (since_the_restore, one_more)), said
 
 
 def test_down_leaves_no_process(life: Life) -> None:

@@ -73,7 +73,7 @@ def test_every_verb_that_publishes_has_a_row_before_it_begins() -> None:
     verbs = {" ".join(words): command.callback for words, command in commands(lk)}
     publishing = {name for name, callback in verbs.items() if getattr(callback, "changes_served", False)}
     assert publishing == {
-        *("batch", "publish", "switch kappa", "switch lambda", "rollback", "speed start", "rebuild", "repair", "erase"),
+        *("batch", "publish", "switch kappa", "switch lambda", "rollback", "speed start", "restore", "repair", "erase"),
         "cleanup",
     }
 

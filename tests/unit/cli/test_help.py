@@ -81,6 +81,7 @@ def test_every_verb_says_in_one_sentence_what_it_does() -> None:
         (("reset", "--yes"), "`lk reset` is now `lk switch kappa --in-place`"),
         (("demo-airflow",), "`lk demo-airflow` is now `lk demo --airflow`"),
         (("tidy",), "`lk tidy` is now `lk cleanup`"),
+        (("rebuild",), "`lk rebuild` is now `lk restore`"),
         (("quarantine", "digest"), "`lk quarantine digest` is now `lk quarantine counts`"),
         (("switch", "kappa", "--head-from-archive"), "`--head-from-archive` is now `--prefix-from-archive`"),
         (("replay", "start", "--head-from-archive"), "`--head-from-archive` is now `--prefix-from-archive`"),
