@@ -69,8 +69,8 @@ class Guard:
         if scope["path"].startswith(_WORK) and Headers(scope=scope).get("sec-fetch-site") in _OTHER_SITES:
             return PlainTextResponse("a page of another site may not start this: open its address yourself\n", 403)
         if self._password is not None and scope["path"] != HEALTH and not self._knows_password(scope):
-            asked = {"www-authenticate": 'Basic realm="lambda-kappa", charset="UTF-8"'}
-            return PlainTextResponse("the password of this page is in the data folder: secrets/ui\n", 401, asked)
+            challenge = {"www-authenticate": 'Basic realm="lambda-kappa", charset="UTF-8"'}
+            return PlainTextResponse("the password of this page is in the data folder: secrets/ui\n", 401, challenge)
         return None
 
     def _knows_password(self, scope: Scope) -> bool:

@@ -59,8 +59,8 @@ def picture_summary(snapshot: Snapshot, samples: RecentSamples) -> str:
         "Trino": ["served-mode", "served-lag", "served-waiting"],
         "Replay": ["replay-run", "replay-rate"],
     }
-    said = {name: [texts[id] for id in ids if texts[id]] for name, ids in parts.items()}
-    return " ".join(f"{name}: {'; '.join(lines)}." for name, lines in said.items() if lines)
+    texts_of = {name: [texts[id] for id in ids if texts[id]] for name, ids in parts.items()}
+    return " ".join(f"{name}: {'; '.join(lines)}." for name, lines in texts_of.items() if lines)
 
 
 def _fitting(name: str, rest: str, longest: int) -> str:

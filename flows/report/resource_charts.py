@@ -138,11 +138,11 @@ def _round_numbers(values: Iterable[float]) -> list[float]:
 
 
 def _parts(question: str, summaries: Sequence[Summary]) -> Any:
-    asked = BY_ID[question]
+    studied = BY_ID[question]
     frame = pd.DataFrame([{**named(row), "value": row.median} for row in summaries])
     labels = list(frame["mode"].unique())
     where = by_place()
-    value = alt.X("value:Q", title=asked.unit, axis=alt.Axis(format=",~f", tickCount=5))
+    value = alt.X("value:Q", title=studied.unit, axis=alt.Axis(format=",~f", tickCount=5))
     stems = (
         alt.Chart(frame)
         .mark_rule(strokeWidth=2)
@@ -153,4 +153,4 @@ def _parts(question: str, summaries: Sequence[Summary]) -> Any:
         .mark_point(filled=True, size=60, opacity=1)
         .encode(value, **where, color=colour(labels), shape=shape(labels))
     )
-    return alt.layer(stems, heads).properties(width=WIDTH, height=alt.Step(14), title=asked.text)
+    return alt.layer(stems, heads).properties(width=WIDTH, height=alt.Step(14), title=studied.text)

@@ -159,9 +159,9 @@ def _reader_rows(subject: Subject, readers: Readers, changed: ServedChange) -> l
     errors = account(readers.answers, readers.failures, counts, ()).errors
     near = timeline(readers.answers, changed.moment, _AROUND)
     pause = max((later.since - earlier.since for earlier, later in pairwise(near)), default=2 * _AROUND)
-    asked = len(readers.answers) + len(readers.failures)
+    queries = len(readers.answers) + len(readers.failures)
     return [
-        subject.row("right-answers", 1 - len(errors) / asked, situation=_SITUATION),
+        subject.row("right-answers", 1 - len(errors) / queries, situation=_SITUATION),
         subject.row("reader-pause", pause, situation=_SITUATION),
         *(subject.row("answers", a.seconds, situation=_SITUATION, mode=a.mode, x=a.since) for a in near),
     ]

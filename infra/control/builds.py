@@ -110,8 +110,8 @@ def passed_builds(settings: Settings, view: Name | None = None, digest: Name | N
     Of one view, or of one definition of it, if they are given.
     """
     columns = ("build", "view", "digest", "cut", "rows", "seconds", "how", "passed", "at")
-    asked = {name: value for name, value in (("view", view), ("digest", digest)) if value is not None}
-    conditions = [pc.field(name) == str(value) for name, value in asked.items()]
+    chosen = {name: value for name, value in (("view", view), ("digest", digest)) if value is not None}
+    conditions = [pc.field(name) == str(value) for name, value in chosen.items()]
     of_view = reduce(and_, conditions) if conditions else None
     last = _last_verdicts(settings, of_view)
     passed = pc.field("build").isin(pc.unique(last["build"].filter(pc.equal(last["passed_last"], pa.scalar(True)))))

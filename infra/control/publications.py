@@ -102,8 +102,8 @@ def completed_pins(settings: Settings) -> Iterator[tuple[int, Mapping[Name, Pin]
     """Number and pins of the complete publications, newest first; a few texts are read at a time, when asked for."""
     completed = _numbers(settings, "done")[::-1]
     for first in range(0, len(completed), _AT_ONCE):
-        some = completed[first : first + _AT_ONCE]
-        rows = TABLE.read(settings, ("seq", "pins"), pc.field("seq").isin(some) & (pc.field("state") == "done"))
+        numbers = completed[first : first + _AT_ONCE]
+        rows = TABLE.read(settings, ("seq", "pins"), pc.field("seq").isin(numbers) & (pc.field("state") == "done"))
         for seq, pins in sorted({row["seq"]: row["pins"] for row in rows}.items(), reverse=True):
             yield seq, pins_from_json(pins)
 

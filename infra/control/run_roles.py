@@ -98,9 +98,9 @@ def _rollback_target(settings: Settings, ended: AbstractSet[Name]) -> Publicatio
     _, last = next(completed, (0, {}))
     candidates = ((seq, pins) for seq, pins in completed if pins != last and not _runs(pins) & ended)
     at_once = 1  # mostly the first is usable; for a long history that is not, few reads of the builds
-    while some := list(islice(candidates, at_once)):
-        unusable = unusable_builds(settings, {pin.build for _, pins in some for pin in pins.values() if pin.build})
-        for seq, pins in some:
+    while portion := list(islice(candidates, at_once)):
+        unusable = unusable_builds(settings, {pin.build for _, pins in portion for pin in pins.values() if pin.build})
+        for seq, pins in portion:
             if not any((view, pin.build) in unusable for view, pin in pins.items()):
                 return done_publication(settings, seq)
         at_once *= 10

@@ -33,7 +33,7 @@ def events_of(spark: SparkSession, topic: Topic, copies: int = 1) -> DataFrame:
     The first six are there ``copies`` times, so that the sum of a key is extreme.
     """
     texts = {field.name: _texts(spark, field) for field in topic.fields if field.type == "string"}
-    own = 6 * max((ceil(len(some) / 2) for some in texts.values()), default=1)
+    own = 6 * max((ceil(len(of_field) / 2) for of_field in texts.values()), default=1)
     columns = {name: fn.lit(None).cast(kind) for name, kind in decoded_columns(topic).items()}
     columns |= {
         field.name: _cycle(field, texts.get(field.name, ()), number % 2 == 1)

@@ -140,9 +140,9 @@ def apply_rights(settings: Settings, rights: tuple[Right, ...]) -> RightsChange:
 def withdraw_rights(settings: Settings, principals: Iterable[str]) -> int:
     """Deletes every ACL of these principals; returns how many there were."""
     users = {f"User:{principal}" for principal in principals}
-    theirs = [acl for acl in _present(settings) if acl.principal in users] if users else []
-    _delete(settings, theirs)
-    return len(theirs)
+    acls = [acl for acl in _present(settings) if acl.principal in users] if users else []
+    _delete(settings, acls)
+    return len(acls)
 
 
 def allow_writes(settings: Settings, topics: Iterable[str]) -> None:

@@ -60,7 +60,7 @@ def live_files(opened: DeltaTable, column: str) -> list[DataFile]:
 def holding(live: Sequence[DataFile], values: Sequence[int]) -> list[tuple[DataFile, Sequence[int]]]:
     """The files that may hold some of the sorted ``values``, each with these."""
     within = [values[bisect_left(values, file.low) : bisect_right(values, file.high)] for file in live]
-    return [(file, some) for file, some in zip(live, within, strict=True) if some]
+    return [(file, values_within) for file, values_within in zip(live, within, strict=True) if values_within]
 
 
 def batches_holding(
@@ -71,18 +71,18 @@ def batches_holding(
     Files and row groups without one of them, by their statistics, are not read.
     """
     opened = delta.table(path)
-    held = holding(live_files(opened, column), values)
-    if not held:
+    holders = holding(live_files(opened, column), values)
+    if not holders:
         return
     file_system, root = files.filesystem(path)
     schema, parquet = pa.schema(opened.schema().to_arrow()), pyarrow.dataset.ParquetFileFormat()
     select = partial(_row_groups, parquet, file_system, root, schema, column)
     is_one = pc.field(column).isin(pa.array(values, pa.int64()))
     passing = is_one if condition is None else is_one & condition
-    batch_rows = delta.rows_at_once((file.size, file.rows) for file, _ in held)
+    batch_rows = delta.rows_at_once((file.size, file.rows) for file, _ in holders)
     with damage.named(path), ThreadPoolExecutor(_THREADS) as pool:
-        for start in range(0, len(held), _FILES):
-            fragments = [part for part in pool.map(select, held[start : start + _FILES]) if part.row_groups]
+        for start in range(0, len(holders), _FILES):
+            fragments = [part for part in pool.map(select, holders[start : start + _FILES]) if part.row_groups]
             rows = pyarrow.dataset.FileSystemDataset(fragments, schema, parquet, file_system)
             yield from rows.to_batches(columns=list(columns), filter=passing, batch_size=batch_rows)
 
@@ -90,9 +90,9 @@ def batches_holding(
 def count_between(path: str, column: str, first: int, last: int) -> int:
     """The number of rows whose bigint column is from ``first`` to ``last``; only files that are partly so are read."""
     opened = delta.table(path)
-    some = [file for file in live_files(opened, column) if file.low <= last and file.high >= first]
-    partly = [file for file in some if file.low < first or file.high > last]
-    counted = sum(file.rows for file in some) - sum(file.rows for file in partly)
+    overlapping = [file for file in live_files(opened, column) if file.low <= last and file.high >= first]
+    partly = [file for file in overlapping if file.low < first or file.high > last]
+    counted = sum(file.rows for file in overlapping) - sum(file.rows for file in partly)
     file_system, root = files.filesystem(path)
     parquet, value = pyarrow.dataset.ParquetFileFormat(), pc.field(column)
     schema = pa.schema(opened.schema().to_arrow())

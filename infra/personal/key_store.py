@@ -56,10 +56,10 @@ def keys_by_pseudonym(settings: Settings, pseudonyms: Collection[str]) -> dict[s
     """Pseudonym -> key, of those that have one."""
     keys: dict[str, bytes] = {}
     with _existing(settings) as store:
-        for some in _portions(pseudonyms):
-            marks = ", ".join("?" * len(some))
+        for portion in _portions(pseudonyms):
+            marks = ", ".join("?" * len(portion))
             sql = f"SELECT pseudonym, key FROM persons WHERE pseudonym IN ({marks})"  # noqa: S608 - only marks
-            keys |= dict(store.execute(sql, some)) if store else {}
+            keys |= dict(store.execute(sql, portion)) if store else {}
     return keys
 
 
@@ -104,10 +104,10 @@ def _overwrite_journal(path: Path, store: sqlite3.Connection) -> None:
 
 def _select(store: sqlite3.Connection, persons: Collection[str]) -> dict[str, PersonKey]:
     keys: dict[str, PersonKey] = {}
-    for some in _portions(persons):
-        marks = ", ".join("?" * len(some))
+    for portion in _portions(persons):
+        marks = ", ".join("?" * len(portion))
         sql = f"SELECT person, pseudonym, key FROM persons WHERE person IN ({marks})"  # noqa: S608 - only marks
-        keys |= {person: PersonKey(pseudonym, key) for person, pseudonym, key in store.execute(sql, some)}
+        keys |= {person: PersonKey(pseudonym, key) for person, pseudonym, key in store.execute(sql, portion)}
     return keys
 
 

@@ -86,8 +86,8 @@ class Units:
     def _of_keys(self, path: str, hashes: list[int], number: int) -> DataFrame:
         """The events of few keys. Spark skips row groups by a list of values only in a scan of files."""
         opened = delta.table(path)
-        held = data_files.holding(data_files.live_files(opened, HASH), hashes)
-        sizes = {file.path: file.size for file, _ in held}
+        holders = data_files.holding(data_files.live_files(opened, HASH), hashes)
+        sizes = {file.path: file.size for file, _ in holders}
         kept = parquet_scan.scan_files(self.spark, path, opened.schema().to_json(), sizes)
         return kept.where(f"epoch <= {number} AND {HASH} IN ({', '.join(map(str, hashes)) or 'NULL'})")
 

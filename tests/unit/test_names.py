@@ -11,7 +11,21 @@ from infra.project_files import ROOT
 
 PACKAGES = ("cli", "core", "infra", "batch", "speed", "serving", "flows", "views", "dags")
 ONE_MEANING = {"TryAgain"}  # of Airflow's own kind in dags/, where our packages are not installed
-EMPTY_NAMES = {"found", "one", "known", "done", "wanted", "tmp", "res", "obj"}
+EMPTY_NAMES = {
+    "found",
+    "one",
+    "known",
+    "done",
+    "wanted",
+    "held",
+    "asked",
+    "said",
+    "some",
+    "theirs",
+    "tmp",
+    "res",
+    "obj",
+}
 
 
 def trees() -> Iterator[tuple[Path, ast.Module]]:

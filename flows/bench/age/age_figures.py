@@ -180,8 +180,8 @@ def _folds(pair: AgedPair, repeat: int) -> list[Figure]:
         leases.hold(pair.fresh.settings, f"run_{pair.fresh.run}") as of_fresh,
         leases.hold(pair.aged.settings, f"run_{pair.aged.run}") as of_aged,
     ):
-        held = {pair.fresh.config: of_fresh, pair.aged.config: of_aged}
-        ready = {live.config: _ready_to_fold(live, pair, held[live.config], repeat) for live in pair.both}
+        lease_of = {pair.fresh.config: of_fresh, pair.aged.config: of_aged}
+        ready = {live.config: _ready_to_fold(live, pair, lease_of[live.config], repeat) for live in pair.both}
         turns = in_turn(
             pair, repeat, lambda live: statistics.median(_seconds(ready[live.config]) for _ in range(_FOLDS))
         )
