@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -51,7 +52,8 @@ class StateReader:
         states = local_stack.server_states
         self.processes = _part(settings, "processes", states, every=2, longest_rest=_PROCESSES_REST)
         limit = 2 * _LIMIT + settings.lease_seconds  # it may watch a silent process for half a lease
-        self.status = _part(settings, "status", overview.status, every=4, limit=limit)
+        # Trino adds up every served row for it: of an instance of years, that is more work than a page may cause.
+        self.status = _part(settings, "status", overview.status, every=4, limit=limit, longest_rest=math.inf)
         self.log = _part(settings, "log", _log, every=2)
         self.trino = _part(settings, "trino", _trino, every=8)
         self.runs = _part(settings, "runs", _runs, every=2)
