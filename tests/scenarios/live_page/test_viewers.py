@@ -1,4 +1,4 @@
-"""Fifty people with the page open cost less than five percent of a core beyond what one costs."""
+"""Fifty people with the page open cost less than five percent of a core beyond one, whose share is bounded too."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from infra.settings import LOOPBACK
 from tests.support.instances.world import World
 
 SECONDS, EVERY = 30.0, 2.0
+ONE_VIEWER = 0.25  # of a core: the state is read every two seconds, which on a slow machine takes longer
 
 
 def cost(world: World, viewers: int) -> float:
@@ -49,8 +50,10 @@ def view(world: World, start: float, over: threading.Event) -> None:
 def test_fifty_viewers_cost_less_than_five_percent_of_a_core(world: World) -> None:
     world.running()
     world.settle()
-    one, fifty = cost(world, 1), cost(world, 51)
-    assert fifty - one < 0.05, f"{one:.3f} of a core for one viewer, {fifty:.3f} for 51"
+    first, fifty = cost(world, 1), cost(world, 51)
+    shares = f"{first:.3f} of a core for one viewer, {fifty:.3f} for 51"
+    assert fifty - first < 0.05, shares
+    assert first < ONE_VIEWER, shares
     assert local_processes.memory_bytes(pid(world)) < 250 * 2**20
 
 
