@@ -11,7 +11,7 @@ from core.evidence.break_even import SETTINGS, BreakEven, break_evens, nearest
 from core.evidence.cost_model import plan
 from core.evidence.measurement import MODES
 from core.evidence.workload import Prices, Workload
-from tests.unit.core.test_cost_model import COEFFICIENTS, PRICED, PRICES, WORKLOAD, WORKLOADS
+from tests.unit.core.evidence.test_cost_model import COEFFICIENTS, PRICED, PRICES, WORKLOAD, WORKLOADS
 
 
 def by_setting(workload: Workload = WORKLOAD, prices: Prices = PRICES) -> dict[str, BreakEven]:

@@ -19,7 +19,7 @@ from speed.quarantine import newest_rules
 from speed.quarantine.recent_counts import Counted
 from speed.quarantine.share import too_many
 from tests.support.instances import sealed_visits
-from tests.unit.speed.test_large_quarantine import SCHEMA, rows
+from tests.unit.speed.quarantine.test_large_quarantine import SCHEMA, rows
 
 VISITS, OLD, NEW = Name("visits"), Name("r000001"), Name("r000002")
 CATALOG = Catalog({VISITS: sealed_visits.topic()}, {})

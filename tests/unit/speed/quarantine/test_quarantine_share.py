@@ -15,7 +15,7 @@ from infra.lake import delta, idempotent_writes, table_paths
 from infra.settings import Settings
 from speed.quarantine.recent_counts import Counted
 from speed.quarantine.share import too_many
-from tests.unit.speed.test_large_quarantine import CATALOG, SCHEMA, TRADES, rows
+from tests.unit.speed.quarantine.test_large_quarantine import CATALOG, SCHEMA, TRADES, rows
 
 BAD_FROM = 99_000  # the hour's first offset
 END = Cut.of({TRADES: {0: 100_000}})

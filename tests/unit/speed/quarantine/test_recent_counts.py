@@ -16,7 +16,7 @@ from infra.control.manifest import EPOCHS, Epoch, epoch_row
 from infra.lake import delta, idempotent_writes, table_paths
 from infra.settings import Settings
 from speed.quarantine import recent_counts, share
-from tests.unit.speed.test_large_quarantine import CATALOG, TRADES
+from tests.unit.speed.quarantine.test_large_quarantine import CATALOG, TRADES
 
 RUN = Name("r000001")
 
