@@ -19,13 +19,13 @@ from flows.bench.secured_cost import SecuredPair
 from flows.bench.soak.soak import CHANGED, SoakInstance
 from flows.bench.stream_programs import ProgramsInstance
 from flows.measure import fresh_instance, live_system
-from flows.measure.console import waiting
 from flows.measure.live_system import LiveInstance
 from infra.control import runs
 from infra.definitions import definition_files
 from infra.kafka.client_config import as_principal
 from infra.local import local_stack
 from infra.local.secured import users
+from infra.progress_bar import bar
 from infra.project_files import VIEWS
 from infra.settings import Settings
 from infra.settings.local_secrets import BROKER
@@ -40,7 +40,7 @@ def live(base: Settings, folder: Path) -> Iterator[LiveInstance]:
     """An instance with a warm speed run."""
     with _fresh(base, folder) as created:
         live = _started(created)
-        with waiting("warming up"):
+        with bar("warming up"):
             live_system.warm_up(live)
         yield live
 
@@ -51,7 +51,7 @@ def filled(
 ) -> Iterator[Subject]:
     """An instance that ``fill`` has given ``count`` trades."""
     with _fresh(base, folder) as created:
-        with waiting(f"sending {count:,} trades"):
+        with bar(f"sending {count:,} trades"):
             subject = fill(created.settings, definition_files.load(created.settings), created.config)
         yield subject
 
@@ -91,7 +91,7 @@ def secured(base: Settings, folder: Path) -> Iterator[SecuredPair]:
     parts = [folder.with_name(f"{folder.name}-{name}") for name in ("plain", "secured")]
     base = base.model_copy(update=secured_cost.CHANGED)
     with _fresh(base, parts[0]) as first, _fresh(base, parts[1], is_secured=True) as second:
-        with waiting("filling two instances and warming them up"):
+        with bar("filling two instances and warming them up"):
             opened = [
                 secured_cost.open_live(each.settings, definition_files.load(each.settings), each.config)
                 for each in (first, second)
@@ -109,7 +109,7 @@ def soaked(base: Settings, folder: Path, hours: float) -> Iterator[SoakInstance]
 def _started(created: fresh_instance.FreshInstance) -> LiveInstance:
     """Starts the speed layer of an instance."""
     catalog = definition_files.load(created.settings)
-    with waiting("starting the speed layer"):
+    with bar("starting the speed layer"):
         speed.start(created.settings, catalog)
     return LiveInstance(created.settings, catalog, created.config, runs.read_runs(created.settings)[-1].id)
 

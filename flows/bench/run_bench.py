@@ -39,9 +39,10 @@ from flows.bench.secured_cost import SecuredPair
 from flows.bench.soak.soak import SoakInstance, soak
 from flows.bench.stream_programs import ProgramsInstance
 from flows.measure import live_system
-from flows.measure.console import note, waiting
+from flows.measure.console import note
 from flows.measure.figures import Figure, Report, markdown, report
 from flows.measure.live_system import LiveInstance
+from infra.progress_bar import bar
 from infra.settings import Settings
 
 Subject = TypeVar("Subject")
@@ -159,7 +160,7 @@ def _measure_group(
     if chosen:
         with open_subject() as subject:
             for name in chosen:
-                with waiting(f"measuring {name}"):
+                with bar(f"measuring {name}"):
                     figures = measures[name](subject, repeat)
                 for figure in figures:
                     note(f"{figure.name}: {trimmed(figure.median)} {figure.unit}, {figure.spread}")

@@ -16,7 +16,7 @@ from flows import speed, stack, switch_plan
 from flows.demo import compare_numbers, connection
 from flows.demo.connection import Connection
 from flows.measure import demo_queries, fresh_instance, load
-from flows.measure.console import note, waiting
+from flows.measure.console import note
 from flows.measure.demo_queries import BY_DAY, BY_HOUR
 from flows.measure.expected import REQUESTS, NumberCheck, Tally, same, wrong_numbers
 from flows.measure.load import LATE, LATE_BY_MS, OUT_OF_ORDER
@@ -27,6 +27,7 @@ from infra.control import run_roles
 from infra.definitions import definition_files
 from infra.kafka.producer import Acknowledged
 from infra.local import airflow_server, local_stack, ui_server
+from infra.progress_bar import bar
 from infra.project_files import ACCESS_LOG
 from infra.settings import Settings
 
@@ -93,14 +94,14 @@ def demo_airflow(base: Settings, folder: Path = FOLDER) -> DemoAirflow:
     starting = time.monotonic()
     stack.up(settings, catalog, "airflow")
     healthy = time.monotonic() - starting
-    with waiting("starting the speed layer, sending real requests and 330,000 trades"):
+    with bar("starting the speed layer, sending real requests and 330,000 trades"):
         speed.start(settings, catalog)
         sent = _send(settings, catalog, tally)
         load.wait_for(lambda: demo_queries.total(settings, catalog, BY_DAY) >= COUNT, "the trades", _PATIENCE)
     note(f"queries count {sum(topic.count for topic in sent):,} records")
     api = AirflowApi(settings)
     dag_runs = (_scheduled(api), _reprocess(api))
-    with waiting("reading every view and comparing it with plain Python"):
+    with bar("reading every view and comparing it with plain Python"):
         run = run_roles.current_run(settings)
         assert run is not None
         load.wait_for_lag_zero(settings, run)
@@ -159,7 +160,7 @@ def _wait_for_dag_run(api: AirflowApi, dag: str, run: str, poll: Callable[[], No
         poll()
         return api.state(dag, run) in ("success", "failed")
 
-    with waiting(f"{dag} runs; watch it at {api.page_url(dag, run)}"):
+    with bar(f"{dag} runs; watch it at {api.page_url(dag, run)}"):
         load.wait_for(has_ended, dag, _PATIENCE, every=1.0)
     tasks = api.tasks(dag, run)
     for name, task in tasks.items():

@@ -23,7 +23,7 @@ from flows.demo.quality_warnings import QualityWarning
 from flows.demo.sent_records import REQUEST_LOG, SentCounts, SentRecords
 from flows.demo.switch_modes import DemoSwitches
 from flows.measure import demo_queries, expected, fresh_instance, load
-from flows.measure.console import ProgressLines, note, progress_lines, waiting
+from flows.measure.console import ProgressLines, note, progress_lines
 from flows.measure.demo_queries import BY_DAY, BY_HOUR, Hour, TickerByLayer
 from flows.measure.expected import NumberCheck, Tally, wrong_numbers
 from flows.measure.fresh_instance import FreshInstance
@@ -34,6 +34,7 @@ from infra import clock
 from infra.definitions import definition_files
 from infra.kafka.producer import Acknowledged
 from infra.local import ui_server
+from infra.progress_bar import bar
 from infra.project_files import ACCESS_LOG
 from infra.retry import wait_until
 from infra.settings import Settings
@@ -107,7 +108,7 @@ def demo(base: Settings, folder: Path = FOLDER) -> Demo:
     catalog = definition_files.load(settings)
     stack.up(settings, catalog, ui_server.NAME)
     tally = Tally()
-    with waiting(f"sending {HISTORY // 60} minutes of trades at once and starting the speed layer"):
+    with bar(f"sending {HISTORY // 60} minutes of trades at once and starting the speed layer"):
         with ThreadPoolExecutor(1) as executor:
             sending = executor.submit(_send_history, settings, catalog, tally)
             speed.start(settings, catalog)
@@ -128,9 +129,9 @@ def _send(created: FreshInstance, catalog: Catalog, history: Acknowledged, tally
     access_log = load.send_access_log(settings, catalog, draw=True)
     requests = partial(demo_queries.total, settings, catalog, BY_HOUR)
     trades = partial(demo_queries.total, settings, catalog, BY_DAY)
-    with waiting(f"waiting until queries count {expected.REQUESTS:,} requests"):
+    with bar(f"waiting until queries count {expected.REQUESTS:,} requests"):
         _wait_until(settings, lambda: requests() >= expected.REQUESTS, "the access log")
-    with waiting(f"waiting until queries count {history.count:,} trades"):
+    with bar(f"waiting until queries count {history.count:,} trades"):
         _wait_until(settings, lambda: trades() >= history.count, "the earlier trades")
     more = f"{RATE * SECONDS:,.0f} more follow in {SECONDS} s"
     note(f"queries count {expected.REQUESTS:,} requests and {history.count:,} trades; {more}")
@@ -170,7 +171,7 @@ def _send_at_rate(
 def _read(created: FreshInstance, catalog: Catalog, sent: _Sent, began: float) -> Demo:
     """Reads everything back and compares it while Lambda serves; then switches to Kappa and back."""
     settings = created.settings
-    with waiting("reading every view and comparing it with plain Python"):
+    with bar("reading every view and comparing it with plain Python"):
         split, hours = demo_queries.split(settings), demo_queries.hours(settings)
         ledger = demo_queries.topic_accounts(settings)
         checks = (

@@ -27,7 +27,7 @@ from flows.demo.readers import (
 from flows.demo.sent_records import SentRecords
 from flows.demo.served_change import ServedChange, served_since
 from flows.measure import demo_queries, load, raw_consumer, run_verb
-from flows.measure.console import note, waiting
+from flows.measure.console import note
 from flows.measure.demo_queries import BY_DAY, BY_HOUR
 from flows.measure.expected import REQUESTS, NumberCheck, same
 from flows.measure.fresh_instance import FreshInstance
@@ -39,6 +39,7 @@ from infra.control.manifest import read_epochs
 from infra.kafka import kafka_admin
 from infra.local import resource_usage
 from infra.local.resource_usage import ResourceUsage
+from infra.progress_bar import bar
 from infra.settings import Settings
 from speed.process import background
 
@@ -130,7 +131,7 @@ def _traffic(to_kappa: int, kappa: int, back: int, lambda_: int) -> tuple[SentRe
 def _replay(created: FreshInstance) -> ReplayFigures:
     """Starts a replay and waits until it has caught up."""
     settings, began, began_at = created.settings, time.monotonic(), time.time()
-    with waiting("starting a replay"):
+    with bar("starting a replay"):
         run = Name(run_verb.run(settings, created.config, "replay", "start")["run"])
     records = replays.wait(settings, run, patience=_PATIENCE).read
     seconds, process = time.monotonic() - began, background.alive(settings, run)
@@ -149,7 +150,7 @@ def _to_kappa(created: FreshInstance, catalog: Catalog, run: Name, readers: Read
             readers.hurry(_AROUND)
         return run_verb.ended(verb)
 
-    with waiting("building every view, comparing it with the replay, serving the replay"):
+    with bar("building every view, comparing it with the replay, serving the replay"):
         load.wait_for(is_switched, "the switch", _PATIENCE, every=0.5)
     note(f"Kappa serves run {run} alone; every cell equals the build")
     return served_since(created.settings, at, verb.began)
@@ -159,7 +160,7 @@ def _rollback(created: FreshInstance, readers: Readers) -> ServedChange:
     """`lk rollback`: serves again what was served before."""
     readers.hurry(_AROUND)
     at, began = datetime.now(UTC), time.monotonic()
-    with waiting("rolling back"):
+    with bar("rolling back"):
         run_verb.run(created.settings, created.config, "rollback")
     note("rolled back: Lambda serves")
     return served_since(created.settings, at, began)
@@ -173,7 +174,7 @@ def _current_run(settings: Settings) -> Name:
 
 
 def _measured(live: LiveInstance, change: ServedChange, rebuilt: FullComputation) -> ModeFigures:
-    with waiting(f"measuring {'Kappa' if change.publication.kind == 'kappa' else 'Lambda'}"):
+    with bar(f"measuring {'Kappa' if change.publication.kind == 'kappa' else 'Lambda'}"):
         return both_modes.measure_mode(live, change.publication, rebuilt)
 
 

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 from rich.text import Text
 
-from infra.progress_bar import bar, console, drawn
+from infra.progress_bar import console, drawn
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,6 @@ def progress_lines() -> Iterator[ProgressLines]:
         progress.add_task("trades that a Trino query counts", total=None)
         progress.add_task("lk batch", total=None)
         yield ProgressLines(progress)
-
-
-@contextmanager
-def waiting(label: str) -> Iterator[None]:
-    """Draws a spinner with the elapsed time."""
-    with bar(label):
-        yield
 
 
 def note(text: str) -> None:

@@ -46,14 +46,14 @@ def _read(
         return RunStage(replace(unread, reading="other topic", note=note), run)
     if offset < start:
         return RunStage(replace(unread, reading="before its start", note=f"it begins at offset {start}"), run)
-    holder = epoch_search.epoch_holding(settings, run, (topic, partition), offset)
+    located = epoch_search.epoch_of_offset(settings, run, (topic, partition), offset)
     last = manifest.last_epoch(settings, run.id)
     run_epoch = replace(unread, last_epoch=last.number if last else None)
-    if holder.epoch:
-        return RunStage(_taken(run_epoch, holder.epoch, topic, partition), run, holder.epoch)
-    if holder.missing is not None:
-        problem = f"the manifest has no row of epoch {holder.missing}: what that epoch took is not committed"
-        return RunStage(replace(run_epoch, reading="missing", epoch=holder.missing, problem=problem), run)
+    if located.epoch:
+        return RunStage(_taken(run_epoch, located.epoch, topic, partition), run, located.epoch)
+    if located.missing is not None:
+        problem = f"the manifest has no row of epoch {located.missing}: what that epoch took is not committed"
+        return RunStage(replace(run_epoch, reading="missing", epoch=located.missing, problem=problem), run)
     read_to = last.end.end(topic, partition) if last else run.origin.end(topic, partition)
     lag = offset + 1 - read_to
     note = f"it has read up to offset {read_to}: {lag} more with this record"

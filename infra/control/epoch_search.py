@@ -84,14 +84,14 @@ def last_epoch_where(settings: Settings, id: Name, holds: Callable[[Epoch], bool
 
 
 @dataclass(frozen=True)
-class Holder:
+class EpochOfOffset:
     """The epoch that took an offset, or else the first that may have and has no row; neither if no epoch did."""
 
     epoch: Epoch | None = None
     missing: int | None = None
 
 
-def epoch_holding(settings: Settings, run: Run, place: Partition, offset: int) -> Holder:
+def epoch_of_offset(settings: Settings, run: Run, place: Partition, offset: int) -> EpochOfOffset:
     """Where an offset, at or after the start of the run, is: a binary search that a lost row does not mislead.
 
     The epoch has no total of an older program.
@@ -99,7 +99,7 @@ def epoch_holding(settings: Settings, run: Run, place: Partition, offset: int) -
     opened = open_manifest(settings, run.id)
     last = last_number(opened, run.id) if opened else None
     if opened is None or last is None:
-        return Holder()
+        return EpochOfOffset()
     low, high, dataset = ARCHIVE_EPOCH if run.prefix.ends else 0, last, delta.dataset(opened)
     while low <= high:
         middle, near = (low + high) // 2, min((low + high) // 2 + _NEAR, high)
@@ -107,10 +107,10 @@ def epoch_holding(settings: Settings, run: Run, place: Partition, offset: int) -
         if rows and Cut.parse(rows[0]["end"]).end(*place) <= offset:
             low = rows[0]["number"] + 1
         elif rows and Cut.parse(rows[0]["start"]).end(*place) <= offset:
-            return Holder(manifest.parsed_epoch(rows[0], Totals()))
+            return EpochOfOffset(manifest.parsed_epoch(rows[0], Totals()))
         else:
             high = middle - 1
-    return Holder(missing=low if low <= last else None)
+    return EpochOfOffset(missing=low if low <= last else None)
 
 
 def last_row_where(opened: DeltaTable, last: int, holds: Callable[[Mapping[str, Any]], bool]) -> int:

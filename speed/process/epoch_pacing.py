@@ -78,7 +78,7 @@ class EpochPacing:
         if self._is_small(size) or self.rate_limit is not None:
             release_priority(self.settings, self.run.id)
         else:
-            claim_priority(self.settings, self.run.id)
+            take_priority(self.settings, self.run.id)
         with self._unblocked():
             yield
 
@@ -136,7 +136,7 @@ def offsets_per_epoch(settings: Settings, kind: str, rate_limit: int | None) -> 
     return largest if rate_limit is None else max(SMALLEST_EPOCH, min(largest, _SECONDS_PER_EPOCH * rate_limit))
 
 
-def claim_priority(settings: Settings, owner: Name) -> None:
+def take_priority(settings: Settings, owner: Name) -> None:
     """Gives this process priority on this machine until it releases it or dies."""
     path = _priority_folder(settings) / owner
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -151,7 +151,7 @@ def release_priority(settings: Settings, owner: Name) -> None:
 @contextmanager
 def with_priority(settings: Settings, owner: Name) -> Iterator[None]:
     """The block has priority."""
-    claim_priority(settings, owner)
+    take_priority(settings, owner)
     try:
         yield
     finally:
@@ -159,11 +159,11 @@ def with_priority(settings: Settings, owner: Name) -> Iterator[None]:
 
 
 def _others_have_priority(settings: Settings, run: Name) -> bool:
-    return any(path.name != run and _is_claimed(path) for path in _priority_folder(settings).glob("*"))
+    return any(path.name != run and _is_taken(path) for path in _priority_folder(settings).glob("*"))
 
 
-def _is_claimed(path: Path) -> bool:
-    """Whether the process that claimed priority is alive."""
+def _is_taken(path: Path) -> bool:
+    """Whether the process that took priority is alive."""
     try:
         return not ProcessIdentity(**json.loads(path.read_text("utf-8"))).is_dead
     except (FileNotFoundError, ValueError):

@@ -24,7 +24,7 @@ from flows.bench.age import bulk_epochs, checkpoint, past_batches
 from flows.bench.age.bulk_epochs import BulkRun
 from flows.bench.age.epoch_plan import STEP_MS, EpochPlan
 from flows.measure import fresh_instance, load
-from flows.measure.console import note, waiting
+from flows.measure.console import note
 from flows.measure.live_system import LiveInstance
 from flows.measure.load import LATE, LATE_BY_MS, OUT_OF_ORDER
 from infra import clock
@@ -35,6 +35,7 @@ from infra.kafka import kafka_admin
 from infra.lake import leases
 from infra.lake.leases import Lease
 from infra.local import local_stack
+from infra.progress_bar import bar
 from infra.settings import Settings
 from serving.publish import publish
 from speed.epoch import offset_log
@@ -112,7 +113,7 @@ def _begun(created: fresh_instance.FreshInstance) -> Name:
     catalog = definition_files.load(settings)
     stack.up(settings, catalog)
     load.send_access_log(settings, catalog)
-    with waiting("starting the speed layer"):
+    with bar("starting the speed layer"):
         speed.start(settings, catalog)
         run = runs.read_runs(settings)[-1].id
         load.wait_for_lag_zero(settings, run)
@@ -171,6 +172,6 @@ def _require_whole(live: LiveInstance) -> None:
 
 def _timed(what: str, work: Callable[[], object]) -> None:
     began = time.monotonic()
-    with waiting(what):
+    with bar(what):
         work()
     note(f"{what}: {time.monotonic() - began:.0f} s")

@@ -21,7 +21,7 @@ from flows.bench.soak.samples import Sampler
 from flows.compare_served import compare_served_views
 from flows.demo.readers import Period, Readers, account, count_query, epoch_counts
 from flows.measure import demo_queries, load, run_verb
-from flows.measure.console import note, waiting
+from flows.measure.console import note
 from flows.measure.demo_queries import BY_DAY
 from flows.measure.figures import Figure
 from flows.measure.live_system import RATE, SEEDS, LiveInstance
@@ -29,6 +29,7 @@ from flows.measure.load import TRADES
 from infra.control.comparisons import Comparison
 from infra.control.manifest import last_epoch
 from infra.kafka import kafka_admin
+from infra.progress_bar import bar
 from infra.retry import retry_on
 
 CHANGED = {  # what makes weeks of upkeep happen in hours
@@ -69,7 +70,7 @@ def soak(instance: SoakInstance, _repeat: int) -> list[Figure]:
     with load.in_background(readers.run):
         with load.in_background(sampler.run), load.flowing(live.settings, live.catalog, next(SEEDS), RATE):
             for number in count(1):
-                with waiting(f"cycle {number}"):
+                with bar(f"cycle {number}"):
                     _cycle(live, progress)
                 note(f"cycle {number}: {_state(live)}")
                 if time.monotonic() > until:

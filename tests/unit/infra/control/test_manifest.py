@@ -152,7 +152,7 @@ def run_from(start: int) -> Run:
 
 
 def held(settings: Settings, offset: int, run: Run) -> int | str | None:
-    holder = epoch_search.epoch_holding(settings, run, ("t", 0), offset)
+    holder = epoch_search.epoch_of_offset(settings, run, ("t", 0), offset)
     return holder.epoch.number if holder.epoch else holder.missing if holder.missing is None else f"-{holder.missing}"
 
 

@@ -23,11 +23,11 @@ from infra.local.epoch_lock import block_epochs
 from infra.settings import Settings
 from speed.process.epoch_pacing import (
     EpochPacing,
-    claim_priority,
     offsets_per_epoch,
     read_rate_limit,
     release_priority,
     set_rate_limit,
+    take_priority,
     with_priority,
 )
 
@@ -37,9 +37,9 @@ _OTHER = """
 import sys
 from core.identifiers import Name
 from infra.settings import Settings
-from speed.process.epoch_pacing import claim_priority
+from speed.process.epoch_pacing import take_priority
 
-claim_priority(Settings(data=sys.argv[1]), Name(sys.argv[2]))
+take_priority(Settings(data=sys.argv[1]), Name(sys.argv[2]))
 print("claimed", flush=True)
 sys.stdin.read()
 """
@@ -138,7 +138,7 @@ def test_a_wait_ends_when_the_run_is_stopped(settings: Settings) -> None:
 
 
 def test_a_run_waits_while_a_replay_has_priority(settings: Settings) -> None:
-    claim_priority(settings, REPLAY)
+    take_priority(settings, REPLAY)
     assert waited(settings, LIVE) >= 0.1
 
 
@@ -147,18 +147,18 @@ def test_a_run_that_no_view_serves_waits(settings: Settings) -> None:
 
 
 def test_a_run_with_a_backlog_does_not_wait_for_a_replay(settings: Settings) -> None:
-    claim_priority(settings, REPLAY)
+    take_priority(settings, REPLAY)
     assert waited(settings, LIVE, size=BIG) < 0.1
 
 
 def test_the_replay_with_priority_does_not_wait(settings: Settings) -> None:
-    claim_priority(settings, REPLAY)
+    take_priority(settings, REPLAY)
     assert waited(settings, REPLAY) < 0.1
 
 
 def test_no_run_waits_once_priority_is_released(settings: Settings) -> None:
     assert waited(settings, LIVE) < 0.1
-    claim_priority(settings, REPLAY)
+    take_priority(settings, REPLAY)
     release_priority(settings, REPLAY)
     release_priority(settings, REPLAY)
     assert waited(settings, LIVE) < 0.1
