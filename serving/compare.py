@@ -134,7 +134,7 @@ def _trino_agrees(settings: Settings, view: View, claim: Claim, pin: Pin, *, gap
     """Whether Trino's merge has the row count of the build, and the same hash over all stored columns."""
     digest = claim.views[Name(view.name)]
     build = view_sql.build_pin(claim.build, claim.cut, digest, pin.shape)
-    sides = [view_sql.view_parts(view, build), view_sql.view_parts(view, pin, newest=claim.epoch)]
+    sides = [view_sql.view_parts(view, build), view_sql.view_parts(view, pin, last_epoch=claim.epoch)]
     columns = [column.name for column in view.stored_columns if not (gaps and column.name == ROWS)]
     answers = [metastore.query(settings, _hash_sql(view, parts, columns)).rows for parts in sides]
     return answers[0] == answers[1]

@@ -67,7 +67,7 @@ class ServedState:
         return served_end(self.pin, self.last)
 
     @property
-    def newest(self) -> int:
+    def last_epoch(self) -> int:
         """The number of the last served epoch."""
         return max(self.last.number, self.pin.epoch) if self.last else self.pin.epoch
 
@@ -113,7 +113,7 @@ def view_counts(settings: Settings, catalog: Catalog, states: Mapping[Name, Serv
     if not states:
         return ()
     parts = {
-        view: view_sql.view_parts(definition, state.pin, newest=state.newest)
+        view: view_sql.view_parts(definition, state.pin, last_epoch=state.last_epoch)
         for view, state in states.items()
         if isinstance(definition := catalog.view(view), Rollup)
     }
@@ -129,7 +129,7 @@ def _used_events(settings: Settings, view: Name, state: ServedState) -> int:
     if state.pin.run is None:
         return int(batch)
     path = table_paths.events(settings, state.pin.run, view)
-    return int(batch) + data_files.count_between(path, "epoch", state.pin.epoch + 1, state.newest)
+    return int(batch) + data_files.count_between(path, "epoch", state.pin.epoch + 1, state.last_epoch)
 
 
 def _expected_rows(view: Name, state: ServedState) -> int:

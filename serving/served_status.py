@@ -192,7 +192,7 @@ def _view_state(view: Name, state: ServedState, seq: int, lag: int | None, newes
         build=pin.build,
         cut=pin.cut,
         run=pin.run,
-        epoch=state.newest,
+        epoch=state.last_epoch,
         publication=seq,
         lag=lag,
         newest=newest,

@@ -36,13 +36,13 @@ def build_pin(build: Name, cut: Cut, digest: Name, shape: Name) -> Pin:
     return Pin(build, None, ARCHIVE_EPOCH, cut, digest, "batch", shape)
 
 
-def view_parts(view: View, pin: Pin, *, newest: int | None = None) -> list[str]:
-    """SQL of the build and of the run that a pin names, without epochs after ``newest``."""
+def view_parts(view: View, pin: Pin, *, last_epoch: int | None = None) -> list[str]:
+    """SQL of the build and of the run that a pin names, without epochs after ``last_epoch``."""
     parts, name = [], Name(view.name)
     if pin.build:
         parts.append(batch_part(view, quoted(CATALOG, "batch", joined(name, pin.build))))
     if pin.run:
-        parts.append(speed_part(view, quoted(CATALOG, "speed", joined(name, pin.run)), pin.epoch, newest))
+        parts.append(speed_part(view, quoted(CATALOG, "speed", joined(name, pin.run)), pin.epoch, last_epoch))
     return parts
 
 

@@ -57,7 +57,7 @@ def require_same_history(settings: Settings, run: Run) -> None:
 
 def require_whole_checkpoint(settings: Settings, run: Run) -> None:
     """Raises Refused when one of the files that Spark reads at the start is damaged."""
-    damages = checkpoint_damage.scrub(settings, run.id, newest=2)
+    damages = checkpoint_damage.scrub(settings, run.id, last=2)
     if damages:
         raise damage.refusal(damages)
 

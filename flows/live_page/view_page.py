@@ -53,7 +53,7 @@ class SourceTopic:
 class ViewPage:
     """What the page of a view shows. ``state`` is None while it is not served.
 
-    ``newest`` is the number of publications that were looked at; None if these are all.
+    ``looked_at`` is the number of publications that were read; None if these are all.
     """
 
     name: Name
@@ -65,7 +65,7 @@ class ViewPage:
     topics: tuple[SourceTopic, ...]
     state: ViewState | None
     publications: tuple[tuple[str, ...], ...]
-    newest: int | None
+    looked_at: int | None
     commands: tuple[tuple[str, str], ...]
     sample: Reading[QueryResult]
     rows: tuple[tuple[str, ...], ...]
@@ -112,7 +112,7 @@ def _page(catalog: Catalog, name: Name, snapshot: Snapshot, sample: Reading[Quer
         topics=tuple(_topic(catalog, source) for source in view.sources),
         state=state,
         publications=_publications(name, changes),
-        newest=None if _are_all(changes) else len(changes),
+        looked_at=None if _are_all(changes) else len(changes),
         commands=commands_of_view(view, state, lk),
         sample=sample,
         rows=tuple(tuple(_cell(value) for value in row) for row in rows),

@@ -67,7 +67,8 @@ def require_whole_log(path: str, opened: DeltaTable) -> None:
     """Raises Refused when an entry of the log since its last checkpoint is empty or missing."""
     file_system, root = files.filesystem(path)
     for attempt in (1, 2):
-        checkpoint, last = delta_log.last_checkpoint(file_system, root), max(opened.version(), checksums.newest(path))
+        checkpoint = delta_log.last_checkpoint(file_system, root)
+        last = max(opened.version(), checksums.newest_version(path))
         damages = _wrong_sizes(path, dict.fromkeys(map(delta_log.entry, range(checkpoint + 1, last + 1))))
         if not damages:
             return
@@ -99,9 +100,9 @@ def require_content(path: str, names: Iterable[str]) -> None:
 
 def require_no_remains(path: str) -> None:
     """Raises Refused when a folder without a Delta table has checksums of one: its log was lost."""
-    newest = checksums.newest(path)
-    if newest >= 0:
-        raise refusal([Damage(f"{path}/{delta_log.entry(newest)}", _MISSING)])
+    version = checksums.newest_version(path)
+    if version >= 0:
+        raise refusal([Damage(f"{path}/{delta_log.entry(version)}", _MISSING)])
 
 
 def scrub(path: str) -> Scrubbed:

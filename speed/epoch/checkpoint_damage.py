@@ -23,14 +23,14 @@ KEPT = 100  # epochs, by Spark's default
 _Check = Callable[[bytes, Epoch | None], str]
 
 
-def scrub(settings: Settings, run: Name, newest: int = KEPT) -> tuple[Damage, ...]:
-    """The damaged files of a run's checkpoint, of its ``newest`` epochs; none when there is no checkpoint."""
+def scrub(settings: Settings, run: Name, last: int = KEPT) -> tuple[Damage, ...]:
+    """The damaged files of a run's checkpoint, of its ``last`` epochs; none when there is no checkpoint."""
     place = table_paths.checkpoint(settings, run)
     file_system, root = filesystem(place)
     if file_system.get_file_info(root).type != fs.FileType.Directory:
         return ()
     offsets, commits = _numbers(file_system, f"{root}/offsets"), _numbers(file_system, f"{root}/commits")
-    first = max(min(offsets, default=0), max(offsets, default=0) - newest + 1)
+    first = max(min(offsets, default=0), max(offsets, default=0) - last + 1)
     epochs = _epochs(settings, run, first)
     planned = range(first, max([*offsets, *epochs], default=-1) + 1)
     finished = range(first, max([*commits, planned.stop - 2], default=-1) + 1)

@@ -72,12 +72,12 @@ def fold_app(run: Name, view: str, level: int) -> str:
     return runs.txn_app(run, f"{view}/fold/{level}")
 
 
-def fold(spark: SparkSession, folding: Folding, newest: int, boundaries: Iterable[int]) -> bool:
+def fold(spark: SparkSession, folding: Folding, last_epoch: int, boundaries: Iterable[int]) -> bool:
     """Folds the oldest range that is due; False when there is none."""
     settings, ends = folding.settings, list(boundaries)
-    for level in levels(newest, settings.fold_epochs):
+    for level in levels(last_epoch, settings.fold_epochs):
         size, folded = level * settings.fold_epochs, folding.last_folded(level)
-        due = list(due_ranges(newest, settings.fold_behind, ends, size, folded))
+        due = list(due_ranges(last_epoch, settings.fold_behind, ends, size, folded))
         tags = _tags(folding.path, EpochRange(due[0].first, due[-1].last)) if due else []
         for epochs in due:
             if _covered(epochs, tags) > 1:

@@ -17,22 +17,22 @@ class EpochRange:
 
 
 def due_ranges(
-    newest: int, behind: int, boundaries: Iterable[int], size: int, folded: int = -1
+    last_epoch: int, behind: int, boundaries: Iterable[int], size: int, folded: int = -1
 ) -> Iterator[EpochRange]:
-    """The ranges after ``folded`` that a level may fold when ``newest`` is the last epoch, oldest first.
+    """The ranges after ``folded`` that a level may fold when ``last_epoch`` is the last epoch, oldest first.
 
     A block of ``size`` epochs is divided at boundaries.
     """
-    blocks = max(0, (newest - behind + 1) // size)
+    blocks = max(0, (last_epoch - behind + 1) // size)
     ends = sorted({end for end in boundaries if end > folded})
     for block in range((folded + 1) // size, blocks):
         yield from _split(max(block * size, folded + 1), (block + 1) * size - 1, ends)
 
 
-def levels(newest: int, fold_epochs: int) -> Iterator[int]:
-    """The levels of a run whose last epoch is ``newest``: 1, 20, 400 and so on, as long as a row has so many epochs."""
+def levels(last_epoch: int, fold_epochs: int) -> Iterator[int]:
+    """The levels of a run with ``last_epoch``: 1, 20, 400 and so on, as long as a row has so many epochs."""
     level = 1
-    while level == 1 or level * fold_epochs <= newest + 1:
+    while level == 1 or level * fold_epochs <= last_epoch + 1:
         yield level
         level *= GROWTH
 

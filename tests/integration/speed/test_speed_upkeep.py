@@ -72,9 +72,11 @@ def test_folding_keeps_the_answer_and_the_boundaries(
 
 
 def test_ranges_lie_between_boundaries_and_behind_the_newest() -> None:
-    spans = [(r.first, r.last) for r in fold_ranges.due_ranges(newest=260, behind=100, boundaries=[70, 99], size=50)]
+    spans = [
+        (r.first, r.last) for r in fold_ranges.due_ranges(last_epoch=260, behind=100, boundaries=[70, 99], size=50)
+    ]
     assert spans == [(0, 49), (50, 70), (71, 99), (100, 149)]
-    assert list(fold_ranges.due_ranges(newest=148, behind=100, boundaries=[], size=50)) == []
+    assert list(fold_ranges.due_ranges(last_epoch=148, behind=100, boundaries=[], size=50)) == []
     assert [(r.first, r.last) for r in fold_ranges.due_ranges(1_150, 100, [500], 1_000)] == [(0, 500), (501, 999)]
     later = [(r.first, r.last) for r in fold_ranges.due_ranges(1_150, 100, [500, 700], 1_000, folded=500)]
     assert later == [(501, 700), (701, 999)]

@@ -76,9 +76,9 @@ def window(first: int) -> Snapshot:
 
 def test_the_oldest_publication_that_is_looked_at_is_no_change(tmp_path: Path) -> None:
     later = page_of(tmp_path, window(2))
-    assert ([row[0] for row in later.publications], later.newest) == (["5"], 4)
+    assert ([row[0] for row in later.publications], later.looked_at) == (["5"], 4)
     every = page_of(tmp_path, window(1))
-    assert ([row[0] for row in every.publications], every.newest) == (["4", "2", "1"], None)
+    assert ([row[0] for row in every.publications], every.looked_at) == (["4", "2", "1"], None)
 
 
 @pytest.mark.parametrize(
