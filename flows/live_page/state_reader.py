@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from core.errors import Refused
 from core.identifiers import Name
 from flows import overview, routes
 from flows.disk_bytes import disk_bytes
@@ -145,7 +146,7 @@ def _runs(settings: Settings) -> tuple[LiveRun, ...]:
     roles = run_roles.roles(settings)
     read = runs_to_read(roles)
     declared = [run for run in runs.read_runs(settings) if run.id in read]
-    states = lifecycle.states(settings, declared) if declared else {}
+    states = _states(settings, declared)
     return tuple(_live_run(settings, run, roles[run.id], states[run.id]) for run in declared)
 
 
@@ -156,9 +157,23 @@ def runs_to_read(roles: Mapping[Name, run_roles.Role]) -> frozenset[Name]:
     return frozenset(serving + others[-MOST_RUNS:])
 
 
+def _states(settings: Settings, declared: Sequence[Run]) -> dict[Name, RunState]:
+    """The state of each run; the damaged manifest of one hides no other."""
+    try:
+        return lifecycle.states(settings, declared) if declared else {}
+    except Refused as error:
+        if len(declared) > 1:
+            return {run.id: _states(settings, [run])[run.id] for run in declared}
+        (run,) = declared
+        return {run.id: RunState(run.id, alive=False, phase=f"cannot be read: {error.what}", epoch=-1)}
+
+
 def _live_run(settings: Settings, run: Run, role: run_roles.Role, state: RunState) -> LiveRun:
-    progress = replay_state.progress_of(settings, run, state) if run.kind == "replay" else None
-    return LiveRun(run, role, state, last_epoch(settings, run.id), progress)
+    try:
+        progress = replay_state.progress_of(settings, run, state) if run.kind == "replay" else None
+        return LiveRun(run, role, state, last_epoch(settings, run.id), progress)
+    except Refused:  # its state says why
+        return LiveRun(run, role, state, None, None)
 
 
 def _lake(newest: NewestChanges, settings: Settings) -> LakeState:

@@ -227,7 +227,7 @@ def test_the_progress_of_a_replay_is_on_the_page_and_its_declaration_is_a_mark(p
     def shown() -> None:
         document = page.read()
         rows = [row for row in document["tables"]["replay"]["rows"] if row[0] == replay.id]
-        assert [(row[1:3], row[6]) for row in rows] == [(["207", "210"], "no")]
+        assert [(row[1:3], row[6]) for row in rows] == [(["207", "210"], "no")], document["away"]
         assert f"replay {replay.id} declared" in [mark["text"] for mark in document["marks"]]
         assert f'lease="run_{replay.id}"' in page.client.get("/metrics").text
 

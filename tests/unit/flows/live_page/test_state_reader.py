@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from core.cut import Cut
+from core.errors import Refused
 from core.identifiers import Name
 from flows.live_page import state_reader
 from flows.live_page.newest_changes import NewestChanges
@@ -49,6 +50,26 @@ def test_every_run_that_serves_is_shown_however_many_newer_runs_there_are(monkey
 def test_a_replay_is_shown_however_many_runs_serve(monkeypatch: pytest.MonkeyPatch) -> None:
     serving: list[Role] = ["serving"] * 18
     assert shown(monkeypatch, [*serving, "idle", "replay"]) == list(range(1, 21))
+
+
+def test_a_run_with_a_damaged_manifest_hides_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shown(monkeypatch, ["idle", "serving"]) == [1, 2]
+
+    def states(_: Settings, declared: list[Run]) -> dict[Name, RunState]:
+        if IDS[0] in [run.id for run in declared]:
+            raise Refused("a file of the lake is empty")
+        return {run.id: RunState(run.id, True, "running", 4) for run in declared}
+
+    def last_of(_: Settings, run: Name) -> None:
+        if run == IDS[0]:
+            raise Refused("a file of the lake is empty")
+
+    monkeypatch.setattr("flows.live_page.state_reader.lifecycle.states", states)
+    monkeypatch.setattr(state_reader, "last_epoch", last_of)
+    assert [(live.run.id, live.state.phase) for live in state_reader._runs(Settings())] == [
+        ("r000001", "cannot be read: a file of the lake is empty"),
+        ("r000002", "running"),
+    ]
 
 
 def test_the_disks_are_read_while_the_leases_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
