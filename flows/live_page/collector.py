@@ -15,6 +15,7 @@ from pydantic_core import to_json
 from core.safe_text import one_line
 from flows.live_page import metrics
 from flows.live_page.page_document import page_document
+from flows.live_page.parts import read_due
 from flows.live_page.recent_samples import RecentSamples
 from flows.live_page.snapshot import Snapshot
 from flows.live_page.state_reader import StateReader
@@ -87,10 +88,7 @@ class Collector:
         """
         slowest = 0.0 if self._is_watched() else IDLE_EVERY - WATCHED_EVERY
         try:
-            started = [thread for part in self._reader.parts if (thread := part.start_if_due(slowest))]
-            deadline = time.monotonic() + _PATIENCE
-            for thread in started:
-                thread.join(max(0.0, deadline - time.monotonic()))
+            read_due(self._reader.parts, slowest, _PATIENCE)
             self._render(self._reader.snapshot())
         except Exception as error:  # nothing would start this thread again
             self._say(one_line(f"the page could not be made: {unexpected(error)}"), error)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from core.errors import LkError
 from infra.library_errors import unexpected
@@ -42,6 +42,14 @@ class Reading(Generic[T]):
     def is_awaited(self) -> bool:
         """Whether its first read goes on, and has not taken too long yet."""
         return self.at is None and self.problem == _NOT_READ
+
+
+def read_due(parts: Iterable[Part[Any]], slowest: float, patience: float) -> None:
+    """Starts the reads of the parts that are due, and waits for them; after ``patience`` seconds they go on alone."""
+    started = [thread for part in parts if (thread := part.start_if_due(slowest))]
+    deadline = time.monotonic() + patience
+    for thread in started:
+        thread.join(max(0.0, deadline - time.monotonic()))
 
 
 class Part(Generic[T]):

@@ -12,6 +12,7 @@ from core.cut import Cut
 from core.identifiers import Name
 from core.log_mark import Partition
 from flows.live_page.snapshot import LiveRun, Snapshot
+from infra.control.manifest import read_up_to
 
 SAMPLES = 1_800  # an hour while somebody looks
 _ENDS = 300  # moments whose end offsets are kept: ten minutes while somebody looks
@@ -79,7 +80,7 @@ class RecentSamples:
             return self._append(LiveSample(snapshot.at.timestamp(), None, None, None, None))
         if self._ends and self._ends[-1].clock == log.clock:
             return None
-        runs = {live.run.id: _by_topic(_end(live).ends) for live in serving(snapshot)}
+        runs = {live.run.id: _by_topic(read_up_to(live.run, live.last).ends) for live in serving(snapshot)}
         ends = _by_topic((part.topic, part.partition, part.end) for part in log.value)
         self._ends.append(_Ends(log.clock, ends, runs))
         waiting = self.waiting(snapshot).values()
@@ -139,7 +140,7 @@ class RecentSamples:
     def _seconds_waiting(self, snapshot: Snapshot) -> Iterable[tuple[Name, float | None]]:
         status, sources = snapshot.status.value, snapshot.sources
         is_known = bool(self._ends) and not snapshot.log.problem
-        runs = {live.run.id: _by_topic(_end(live).ends) for live in snapshot.runs.value or ()}
+        runs = {live.run.id: _by_topic(read_up_to(live.run, live.last).ends) for live in snapshot.runs.value or ()}
         for view in status.views if status else ():
             if view.view in sources:
                 of_run, topics = runs.get(view.run, {}) if view.run else {}, frozenset(sources[view.view])
@@ -207,11 +208,6 @@ def _marks(snapshot: Snapshot) -> Iterable[tuple[_MarkId, Mark]]:
 
 def _seconds(moment: datetime) -> float:
     return moment.astimezone(UTC).timestamp()
-
-
-def _end(live: LiveRun) -> Cut:
-    """Up to where a run has committed."""
-    return live.last.end if live.last else live.run.origin
 
 
 def _by_topic(ends: Iterable[tuple[Name, int, int]]) -> dict[Name, dict[int, int]]:

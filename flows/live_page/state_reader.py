@@ -16,7 +16,7 @@ from core.identifiers import Name
 from flows import overview, routes
 from flows.disk_bytes import disk_bytes
 from flows.live_page.newest_changes import NewestChanges
-from flows.live_page.parts import LONGEST_REST, Part
+from flows.live_page.parts import LONGEST_REST, Part, read_due
 from flows.live_page.snapshot import DefinedView, GateState, LakeState, LiveRun, PartitionEnds, Snapshot, TrinoState
 from flows.routes import RouteState
 from infra.control import check_results, run_roles, runs
@@ -97,10 +97,7 @@ class StateReader:
 def read_snapshot(settings: Settings) -> Snapshot:
     """Reads every part once, and waits for each as long as its limit."""
     reader = StateReader(settings)
-    threads = [thread for part in reader.parts if (thread := part.start_if_due(0))]
-    deadline = time.monotonic() + 2 * _LIMIT
-    for thread in threads:
-        thread.join(max(0.0, deadline - time.monotonic()))
+    read_due(reader.parts, 0, 2 * _LIMIT)
     return reader.snapshot()
 
 

@@ -54,7 +54,7 @@ def _read(
     if located.missing is not None:
         problem = f"the manifest has no row of epoch {located.missing}: what that epoch took is not committed"
         return RunStage(replace(run_epoch, reading="missing", epoch=located.missing, problem=problem), run)
-    read_to = last.end.end(topic, partition) if last else run.origin.end(topic, partition)
+    read_to = manifest.read_up_to(run, last).end(topic, partition)
     lag = offset + 1 - read_to
     note = f"it has read up to offset {read_to}: {lag} more with this record"
     return RunStage(replace(run_epoch, reading="waiting", end=read_to, lag=lag, note=note), run)

@@ -77,10 +77,7 @@ def without_other_topic(view_builds: Sequence[ViewBuild], served: Name | None) -
     last = build_number(served) if served else -1
     note = "it holds the topic that was deleted and created again since"
     return tuple(
-        replace(build, holds=False, rows=(), missing=(), problem="", note=note)
-        if build_number(build.build) <= last
-        else build
-        for build in view_builds
+        replace(build, holds=False, note=note) if build_number(build.build) <= last else build for build in view_builds
     )
 
 

@@ -68,9 +68,12 @@ def trace_view(stages: EarlierStages, view: View, contribution: Contribution | N
         else ()
     )
     served_build = pin.build if pin else None
+    places_of_builds = None if other_topic else places
     problems = list[str]()
     builds: tuple[ViewBuild, ...] = collected(
-        lambda: read_builds(stages.settings, stages.catalog, name, stages.place, served_build, places), (), problems
+        lambda: read_builds(stages.settings, stages.catalog, name, stages.place, served_build, places_of_builds),
+        (),
+        problems,
     )
     if other_topic:
         builds = without_other_topic(builds, served_build)

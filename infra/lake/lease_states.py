@@ -31,6 +31,12 @@ def lease_states(settings: Settings) -> tuple[LeaseState, ...]:
     states = []
     for name, row in sorted(newest.items()):
         last = ProcessIdentity(row["host"], row["pid"], row["started"], row["who"])
-        unreleased: Literal["held", "abandoned"] = "held" if leases.holder(settings, name) else "abandoned"
-        states.append(LeaseState(Name(name), "free" if row["released"] else unreleased, last, row["since"]))
+        states.append(LeaseState(Name(name), _state(settings, name, released=row["released"]), last, row["since"]))
     return tuple(states)
+
+
+def _state(settings: Settings, name: str, *, released: bool) -> Literal["held", "free", "abandoned"]:
+    """Only a lease that was not released is asked for its holder, which opens the table once more."""
+    if released:
+        return "free"
+    return "held" if leases.holder(settings, name) else "abandoned"
