@@ -15,7 +15,7 @@ UV := $(TOOLS)/bin/uv
 EMR := .venv-emr
 RESOLVE := pip compile --universal --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet
 OURS := $(RESOLVE) pyproject.toml --group build
-PYTEST := $(BIN)/pytest --numprocesses $(TESTERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0 --durations 20 --durations-min 10
+PYTEST = $(BIN)/pytest --numprocesses $(TESTERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0 --durations 20 --durations-min 10
 FAST := tests/unit tests/spark tests/integration
 # Sets of locked packages, installed into one environment: what running needs, each extra, and everything that tests need.
 RUN := $(VENV)/.run
@@ -48,6 +48,9 @@ fast:
 	@$(PYTEST) -m "not slow" $(FAST)
 
 test-all: test test-emr slow ## the same, then kills, Airflow, a cluster, an object store, terraform, EMR's Spark, all programs
+
+# Two at once: each has several processes, and Airflow, brokers and browsers take it for a fault when a machine stalls.
+slow long: TESTERS = 2
 
 slow: $(INSTALLED) setup $(CLOUD_HERE)
 	@$(PYTEST) -m "slow and not long" tests

@@ -12,8 +12,6 @@ from tests.support.instances.airflow_runs import Cockpit
 from tests.support.instances.world import World, running_world
 from tests.support.records.load import mixed
 
-DAGS = frozenset({"lambda_batch", "kappa_reprocess", "rollback", "range_rebuild", "housekeeping", "consumer", "codes"})
-
 
 @pytest.fixture(scope="package")
 def cockpit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cockpit]:
@@ -24,7 +22,7 @@ def cockpit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cockpit]:
         airflow = airflow_runs.start(world)
         world.start_speed()
         world.send(mixed(seed=1, count=200))
-        airflow_runs.wait_for_dags(airflow, DAGS)
+        airflow_runs.wait_for_dags(airflow)
         world.settle()
         yield airflow
 

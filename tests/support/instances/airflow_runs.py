@@ -23,10 +23,11 @@ from tests.support.instances.world import World
 from tests.support.waiting import eventually
 
 OVER = ("success", "failed")
+DAGS = frozenset({"lambda_batch", "kappa_reprocess", "rollback", "range_rebuild", "housekeeping", "consumer", "codes"})
 _DAGS = {"dags-folder": None, "probes": str(ROOT / "tests" / "scenarios" / "airflow" / "probes")}
-# Airflow fails a task soon after its heartbeats stop.
+# Airflow fails a task soon after its heartbeats stop. They come every 5 s; a busy machine may stall.
 _ENVIRONMENT = {
-    "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "15",
+    "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "30",
     "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "2",
     "PYTHONPATH": str(ROOT / "dags"),
 }
@@ -73,7 +74,10 @@ class Cockpit:
 
     def paused(self, point: str) -> int:
         """Waits until all processes of a task have stopped at this point. Returns their process group."""
-        self.world.wait_for_proof(point)
+        try:
+            self.world.wait_for_proof(point)
+        except AssertionError as e:
+            raise AssertionError(f"{e}\n{self.unfinished()}") from None
         group = os.getpgid(int(self.world.take_proof(point).split()[1]))
 
         def stopped() -> None:
@@ -128,6 +132,11 @@ class Cockpit:
         """The try number of each task."""
         return {name: task["try_number"] for name, task in self.api.tasks(dag, run).items()}
 
+    def unfinished(self) -> str:
+        """What `said` says of each run that has not ended."""
+        runs = [(dag, run) for dag in DAGS for run in self.api.runs(dag) if run["state"] not in OVER]
+        return "\n".join(self.said(dag, run["dag_run_id"]) for dag, run in runs)
+
     def said(self, dag: str, run: str) -> str:
         """The task states and the logs of unfinished or failed tasks, for the message of a failed assertion."""
         tasks = self.api.tasks(dag, run)
@@ -155,12 +164,12 @@ def start(world: World) -> Cockpit:
     return Cockpit(world, AirflowOfTests(world.settings), seconds)
 
 
-def wait_for_dags(cockpit: Cockpit, dags: frozenset[str]) -> None:
-    """Waits until Airflow has parsed these DAGs."""
+def wait_for_dags(cockpit: Cockpit) -> None:
+    """Waits until Airflow has parsed all DAGs."""
 
     def read() -> None:
         response: Mapping[str, Any] = cockpit.api.get("dags", limit="100")
-        assert dags <= {dag["dag_id"] for dag in response["dags"]}, cockpit.api.get("importErrors")
+        assert {dag["dag_id"] for dag in response["dags"]} >= DAGS, cockpit.api.get("importErrors")
 
     eventually(cockpit.world.settings, 60, read)
 
