@@ -10,12 +10,12 @@ from urllib.parse import quote
 
 import uvicorn
 from fastapi import FastAPI, Request
-from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from fastapi.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 from jinja2 import Environment
 
 from core.errors import LkError, Refused, TryAgain
-from flows.live_page import metrics, runbooks, words
+from flows.live_page import chart_library, metrics, runbooks, words
 from flows.live_page.collector import Collector, Rendered
 from flows.live_page.guard import HEALTH, METRICS, Guard
 from flows.live_page.page_commands import command_of
@@ -58,6 +58,7 @@ def web_app(settings: Settings, collector: Collector) -> FastAPI:
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     templates, views = _templates(settings), ViewPages(settings)
     query_log = QueryLog(settings)
+    one_bundle = threading.Lock()
     one_trace = threading.Lock()  # each one reads Kafka and the lake
     one_with_rows = threading.Lock()  # each one starts Spark
 
@@ -82,6 +83,14 @@ def web_app(settings: Settings, collector: Collector) -> FastAPI:
         if collector.failure and not collector.has_ended:  # a scrape takes what it gets for the numbers of this moment
             return PlainTextResponse(f"{collector.failure}\n", 503)
         return _ENDED if collector.has_ended else _answer(request, collector.metrics, metrics.CONTENT_TYPE)
+
+    @app.get("/static/vega.js")
+    def vega() -> Response:
+        with one_bundle:
+            try:
+                return FileResponse(chart_library.script(settings), media_type="text/javascript")
+            except TryAgain as error:
+                return _later(str(error))
 
     @app.get(HEALTH)
     async def health() -> PlainTextResponse:

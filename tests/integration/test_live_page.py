@@ -122,7 +122,7 @@ def test_markup_in_a_record_and_in_a_definition_is_text(page: Page) -> None:
     for path in ("/", "/view/live_by_day"):
         html = page.client.get(path).text
         assert MARKUP not in html
-        assert scripts(html) <= {"/static/charts.js", "/static/live.js"}
+        assert scripts(html) <= {"/static/vega.js", "/static/charts.js", "/static/live.js"}
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page.client.get("/view/live_by_day").text
 
 

@@ -1,59 +1,48 @@
 "use strict";
-// Draws the samples as lines, with a vertical line for each mark. Texts come into the page as text only.
+// The charts over time, drawn by Vega-Lite: lines of samples, and a vertical line for each mark.
 
-const SVG = "http://www.w3.org/2000/svg";
-const WIDTH = 1000, HEIGHT = 130, LEFT = 70, BOTTOM = 18, TOP = 8;
+const AXIS = { title: null, grid: false, labelColor: "var(--faint)", domainColor: "var(--rule)", tickColor: "var(--rule)" };
+const OPTIONS = { actions: false, ast: true, defaultStyle: false, renderer: "svg", tooltip: false };
+const STEPS = 300; // a chart is drawn again once its lines would move by one of so many steps
+const charts = {}; // by place: the newest time that is drawn, and the promise of Vega's view
 
-function element(name, attributes, text) {
-  const made = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  if (text !== undefined) made.textContent = text;
-  return made;
+function specification(keys, label, rows) {
+  const at = { field: "at", type: "temporal", scale: { type: "utc" }, axis: { ...AXIS, format: "%H:%M:%S", tickCount: 5 } };
+  const count = { type: "quantitative", scale: { nice: false }, axis: { ...AXIS, format: "~s", tickCount: 3 } };
+  const colors = { domain: keys, range: ["var(--first)", "var(--second)"].slice(0, keys.length) };
+  return {
+    description: label, width: "container", height: 130, background: null, data: { name: "samples" }, datasets: rows,
+    autosize: { type: "fit", contains: "padding" },
+    layer: [
+      { mark: { type: "rule", opacity: 0 }, encoding: { y: { ...count, datum: 1 } } }, // the axis never ends below 1
+      {
+        data: { name: "marks" }, mark: { type: "rule", color: "var(--mark)", strokeDash: [2, 3] },
+        encoding: { x: at, tooltip: { field: "text" } },
+      },
+      {
+        transform: [{ fold: keys, as: ["key", "value"] }],
+        mark: { type: "line", strokeWidth: 1.8, invalid: "break-paths-filter-domains" },
+        encoding: { x: at, y: { ...count, field: "value" }, color: { field: "key", scale: colors, legend: null } },
+      },
+    ],
+    config: { view: { stroke: null }, font: "system-ui, sans-serif", axis: { labelFontSize: 11 } },
+  };
 }
 
-function short(value) {
-  if (value >= 1e6) return `${(value / 1e6).toPrecision(3)} M`;
-  if (value >= 1e4) return `${(value / 1e3).toPrecision(3)} k`;
-  return value >= 10 || value === 0 ? value.toFixed(0) : value.toFixed(1);
-}
-
-function clock(seconds) {
-  return new Date(seconds * 1000).toISOString().slice(11, 19);
-}
-
-function pieces(samples, key) {
-  const lines = [[]];
-  for (const sample of samples) {
-    if (sample[key] === null) lines.push([]);
-    else lines[lines.length - 1].push(sample);
-  }
-  return lines.filter(line => line.length > 0);
+function inMilliseconds(rows) {
+  return rows.map(row => ({ ...row, at: row.at * 1000 })); // copies: Vega writes into its rows
 }
 
 function drawChart(place, samples, keys, marks, label) {
-  if (samples.length < 2) return;
+  if (samples.length < 2 || !window.vegaEmbed) return; // the library is loading, or the page goes on without charts
   const first = samples[0].at, last = samples[samples.length - 1].at;
-  const values = keys.flatMap(key => samples.map(sample => sample[key] ?? 0));
-  const top = Math.max(1, ...values);
-  const x = at => LEFT + (at - first) / Math.max(1, last - first) * (WIDTH - LEFT - 10);
-  const y = value => HEIGHT - BOTTOM - value / top * (HEIGHT - BOTTOM - TOP);
-  const svg = element("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": `${label}, largest ${short(top)}` });
-  for (const value of [0, top]) {
-    svg.append(element("line", { class: "axis", x1: LEFT, x2: WIDTH - 10, y1: y(value), y2: y(value) }));
-    svg.append(element("text", { x: LEFT - 8, y: y(value) + 4, "text-anchor": "end" }, short(value)));
+  const chart = charts[place];
+  if (chart && Math.abs(last - chart.last) < (last - first) / STEPS) return;
+  const rows = { samples: inMilliseconds(samples), marks: inMilliseconds(marks.filter(mark => mark.at >= first && mark.at <= last)) };
+  if (chart) {
+    chart.last = last;
+    chart.drawn.then(({ view }) => view.data("samples", rows.samples).data("marks", rows.marks).runAsync());
+  } else {
+    charts[place] = { last, drawn: vegaEmbed(`#${place}`, specification(keys, label, rows), OPTIONS) };
   }
-  svg.append(element("text", { x: LEFT, y: HEIGHT - 3 }, `${clock(first)} UTC`));
-  svg.append(element("text", { x: WIDTH - 10, y: HEIGHT - 3, "text-anchor": "end" }, clock(last)));
-  for (const mark of marks.filter(mark => mark.at >= first && mark.at <= last)) {
-    const line = element("line", { class: "mark", x1: x(mark.at), x2: x(mark.at), y1: TOP, y2: HEIGHT - BOTTOM });
-    line.append(element("title", {}, `${clock(mark.at)} ${mark.text}`));
-    svg.append(line);
-  }
-  keys.forEach((key, number) => {
-    for (const line of pieces(samples, key)) {
-      const points = line.map(sample => `${x(sample.at).toFixed(1)},${y(sample[key]).toFixed(1)}`).join(" ");
-      svg.append(element("polyline", { class: number === 0 ? "first" : "second", points }));
-    }
-  });
-  document.getElementById(place).replaceChildren(svg);
 }

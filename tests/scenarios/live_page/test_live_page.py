@@ -95,7 +95,7 @@ def test_markup_in_a_record_is_text_and_nothing_comes_from_elsewhere(world: Worl
 
     eventually(world.settings, 180, shown)
     assert opened.page.locator("main img").count() == 0
-    assert opened.page.locator("script").count() == 2
+    assert opened.page.locator("script").count() == 3
     assert [address for address in opened.addresses if not address.startswith(opened.url)] == []
     assert opened.complaints == []
 
@@ -106,7 +106,7 @@ def test_new_records_move_the_charts(world: World, opened: Opened) -> None:
 
     def moved() -> None:
         assert opened.rows("partitions") != before
-        assert opened.page.locator("#chart-rates polyline").count() >= 1
+        assert opened.page.locator("#chart-rates .mark-line path").count() >= 1
         assert opened.page.locator("#marks li").count() >= 2
 
     eventually(world.settings, 180, moved)
@@ -161,7 +161,7 @@ def test_pictures_of_the_documents_are_made_when_asked_for(
     world.settle()
     opened.page.wait_for_selector(f"#marks li >> text=publication {world.publication.seq}:")
     opened.page.wait_for_selector("#health[data-state=ok]")
-    opened.page.wait_for_selector("#chart-waiting polyline", state="attached")
+    opened.page.wait_for_selector("#chart-waiting .mark-line path", state="attached")
     record = next(r for r in world.log.records if r.topic == "trades" and r.value and r.value.startswith(b'{"type"'))
     picture(world, opened, folder / "live-page.png", 1_500)
     opened.page.goto(f"{opened.url}/view/trade_stats")
