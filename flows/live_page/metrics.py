@@ -74,7 +74,7 @@ def _health(snapshot: Snapshot) -> Iterator[Metric]:
 def _processes(snapshot: Snapshot) -> Iterator[Metric]:
     up = GaugeMetricFamily("lk_process_up", "1 if a process that should run does and answers", labels=["process"])
     memory = GaugeMetricFamily("lk_process_memory_bytes", "Memory of a process and its children", labels=["process"])
-    for process in snapshot.processes.value or ():
+    for process in snapshot.process_states:
         up.add_metric([process.name], 1 if process.status == "up" else 0)
         memory.add_metric([process.name], process.memory)
     yield up

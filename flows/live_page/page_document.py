@@ -132,7 +132,7 @@ def _partitions(snapshot: Snapshot, samples: RecentSamples) -> Iterable[tuple[bo
 
 
 def _processes(snapshot: Snapshot) -> Iterable[tuple[bool, Row]]:
-    for process in snapshot.processes.value or ():
+    for process in snapshot.process_states:
         memory = words.mebibytes(process.memory) if process.memory else ""
         pid = "" if process.pid is None else str(process.pid)
         yield process.status != "up", (process.name, process.status, pid, process.address, memory)

@@ -173,7 +173,7 @@ def _others(snapshot: Snapshot, fit: _Fit) -> dict[str, str]:
 
 
 def _server(snapshot: Snapshot, name: str, problem: str) -> BoxState:
-    of_name = [process for process in snapshot.processes.value or () if process.name.partition("-")[0] == name]
+    of_name = [process for process in snapshot.process_states if process.name.partition("-")[0] == name]
     if any(process.status != "up" for process in of_name):
         return "bad"
     return "away" if problem else "ok"

@@ -90,6 +90,7 @@ class Snapshot:
 
     at: datetime
     processes: Reading[tuple[ServerState, ...]] = field(default_factory=Reading)
+    dead: Reading[tuple[ServerState, ...]] = field(default_factory=Reading)
     status: Reading[Overview] = field(default_factory=Reading)
     log: Reading[tuple[PartitionEnds, ...]] = field(default_factory=Reading)
     trino: Reading[TrinoState] = field(default_factory=Reading)
@@ -109,6 +110,12 @@ class Snapshot:
         return {item.name: getattr(self, item.name) for item in fields(self) if item.name not in ("at", "clock")}
 
     @property
+    def process_states(self) -> tuple[ServerState, ...]:
+        """The last state of every process. That one died is read apart: whether the others answer may take long."""
+        dead = {process.name: process for process in self.dead.value or ()}
+        return tuple(dead.get(process.name, process) for process in self.processes.value or ())
+
+    @property
     def sources(self) -> dict[Name, tuple[Name, ...]]:
         """View -> the topics that it reads."""
         return {view.view: view.sources for view in self.views.value or ()}
@@ -116,11 +123,11 @@ class Snapshot:
     @property
     def unhealthy(self) -> tuple[str, ...]:
         """The lines of `lk status`; those about processes are as new as these. Empty if all is well."""
-        status, processes = self.status.value, self.processes.value
+        status = self.status.value
         if status is None:
             return (f"the state is unknown: {self.status.problem}",)
         old = process_problems(status.processes)
-        new = process_problems(processes) if processes is not None else old
+        new = process_problems(self.process_states) if self.processes.value is not None else old
         lines = (*new, *(line for line in status.unhealthy if line not in old))
         age = self.clock - self.status.clock
         is_old = age > _OLD + self.status.seconds + rest(self.status.seconds)

@@ -42,7 +42,7 @@ EXAMPLES = 3  # records of each rule
 _SIZES_EVERY = 300.0  # seconds between two sums of the sizes of all files
 _LISTED_EVERY = 3_600.0  # the same for an object store, where each thousand objects cost a request
 _LIMIT = 8.0  # seconds, after which a part that has not answered is said to be away
-_PROCESSES_REST = 10.0  # seconds, also while a server hangs: the page must tell soon that another process died
+_PROCESSES_REST = 10.0  # seconds, also while a server hangs: the page must tell soon that it answers again
 T = TypeVar("T")
 
 
@@ -52,6 +52,7 @@ class StateReader:
     def __init__(self, settings: Settings) -> None:
         states = local_stack.server_states
         self.processes = _part(settings, "processes", states, every=2, longest_rest=_PROCESSES_REST)
+        self.dead = _part(settings, "dead", local_stack.dead_processes, every=2)
         limit = 2 * _LIMIT + settings.lease_seconds  # it may watch a silent process for half a lease
         # Trino adds up every served row for it: of an instance of years, that is more work than a page may cause.
         self.status = _part(settings, "status", overview.status, every=4, limit=limit, longest_rest=math.inf)
@@ -71,7 +72,7 @@ class StateReader:
     @property
     def parts(self) -> tuple[Part[Any], ...]:
         """All parts, the cheap ones first."""
-        state = (self.processes, self.log, self.runs, self.status, self.trino, self.lake, self.disks)
+        state = (self.dead, self.processes, self.log, self.runs, self.status, self.trino, self.lake, self.disks)
         return (*state, self.views, self.gate, self.routes, self.quarantine, self.sizes)
 
     def snapshot(self) -> Snapshot:
@@ -79,6 +80,7 @@ class StateReader:
         return Snapshot(
             at=datetime.now(UTC),
             processes=self.processes.reading,
+            dead=self.dead.reading,
             status=self.status.reading,
             log=self.log.reading,
             trino=self.trino.reading,

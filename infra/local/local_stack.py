@@ -112,6 +112,12 @@ def server_states(settings: Settings) -> tuple[ServerState, ...]:
         return tuple(pool.map(lambda name: _state(settings, name, servers.get(name)), names))
 
 
+def dead_processes(settings: Settings) -> tuple[ServerState, ...]:
+    """Every process of the instance that was started, not stopped, and does not run. It asks no server."""
+    names = local_processes.recorded_names(settings)
+    return tuple(state for name in names if (state := _state(settings, name, None)).status == "died")
+
+
 def log_lines(settings: Settings, name: str, lines: int = 40, follow: bool = False) -> Iterator[str]:
     """The last lines of a log; with ``follow`` also new lines, until the caller stops.
 

@@ -7,6 +7,7 @@ import shutil
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -198,30 +199,39 @@ def test_while_a_server_is_away_the_page_says_so_and_the_rest_goes_on(
     assert opened.page.locator("#away").is_hidden()
 
 
-def test_while_its_own_server_hangs_the_page_does_not_stay_green(world: World, opened: Opened) -> None:
-    """The server is stopped: it takes requests and answers none."""
-    opened.page.goto(opened.url)
-    opened.page.wait_for_selector("#health[data-state=ok]")
-    process = local_processes.running_process(world.settings, ui_server.NAME)
+@contextmanager
+def stopped(world: World, name: str) -> Iterator[None]:
+    """Stops a process for a while: it takes requests and answers none."""
+    process = local_processes.running_process(world.settings, name)
     assert process
     os.kill(process.pid, signal.SIGSTOP)
     try:
-        opened.page.wait_for_selector("#health[data-state=bad]")
-        assert opened.text("verdict").startswith("this page's server does not answer, and what you see is old")
+        yield
     finally:
         os.kill(process.pid, signal.SIGCONT)
+
+
+def test_while_its_own_server_hangs_the_page_does_not_stay_green(world: World, opened: Opened) -> None:
+    opened.page.goto(opened.url)
+    opened.page.wait_for_selector("#health[data-state=ok]")
+    with stopped(world, ui_server.NAME):
+        opened.page.wait_for_selector("#health[data-state=bad]")
+        assert opened.text("verdict").startswith("this page's server does not answer, and what you see is old")
     opened.page.wait_for_selector("#health[data-state=ok]")
     assert opened.text("verdict") == "healthy"
 
 
-def test_a_kill_of_the_speed_process_turns_it_red_within_ten_seconds(world: World, opened: Opened) -> None:
+@pytest.mark.parametrize("trino", ["answers", "hangs"])
+def test_a_kill_of_the_speed_process_turns_it_red_within_ten_seconds(world: World, opened: Opened, trino: str) -> None:
     opened.page.goto(opened.url)
     opened.page.wait_for_selector("#health[data-state=ok]")
-    kill(world.running())
-    killed = time.monotonic()
-    opened.page.wait_for_selector("#health[data-state=bad]")
-    opened.page.wait_for_selector("#box-speed[data-state=bad]")
-    assert time.monotonic() - killed < stretched(10)
-    assert f"speed-{world.run} died" in opened.text("unhealthy")
+    with stopped(world, "trino") if trino == "hangs" else nullcontext():
+        if trino == "hangs":
+            opened.page.wait_for_selector("#unhealthy li >> text=trino is not answering")
+        kill(world.running())
+        killed = time.monotonic()
+        opened.page.wait_for_selector(f"#unhealthy li >> text=speed-{world.run} died")
+        opened.page.wait_for_selector("#box-speed[data-state=bad]")
+        assert time.monotonic() - killed < stretched(10)
     world.start_speed()
     opened.page.wait_for_selector("#health[data-state=ok]")

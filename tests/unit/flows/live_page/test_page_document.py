@@ -102,10 +102,20 @@ def test_a_process_that_died_is_unhealthy_before_the_status_is_read_again() -> N
     now = snapshot()
     assert document(now)["unhealthy"] == ()
     died = (ServerState("speed-r000001", "died", 12, "", None),)
-    changed = replace(now, processes=replace(now.processes, value=died))
-    assert document(changed)["unhealthy"] == (
-        "speed-r000001 died: `lk speed start`, or `lk replay start` for a replay in progress, starts it",
-    )
+    line = "speed-r000001 died: `lk speed start`, or `lk replay start` for a replay in progress, starts it"
+    assert document(replace(now, processes=replace(now.processes, value=died)))["unhealthy"] == (line,)
+
+
+def test_a_process_that_died_is_unhealthy_before_the_servers_have_answered() -> None:
+    now = snapshot()
+    up = (ServerState("speed-r000001", "up", 12, "", None), ServerState("trino", "up", 13, "", None))
+    died = (ServerState("speed-r000001", "died", 12, "", None),)
+    changed = document(replace(now, processes=replace(now.processes, value=up), dead=replace(now.dead, value=died)))
+    line = "speed-r000001 died: `lk speed start`, or `lk replay start` for a replay in progress, starts it"
+    assert changed["unhealthy"] == (line,)
+    tables = changed["tables"]
+    assert isinstance(tables, dict)
+    assert [row[:2] for row in tables["processes"].rows] == [("speed-r000001", "died"), ("trino", "up")]
 
 
 def test_a_part_that_is_away_is_named_with_the_time_of_its_last_value() -> None:

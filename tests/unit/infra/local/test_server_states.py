@@ -1,4 +1,4 @@
-"""Servers are asked side by side: one that hangs delays no other."""
+"""Servers are asked side by side: one that hangs delays no other; and who died is known without asking any."""
 
 from __future__ import annotations
 
@@ -38,3 +38,13 @@ def test_servers_are_asked_at_the_same_time(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(local_stack, "SERVERS", servers)
     states = [(state.name, state.status) for state in local_stack.server_states(settings)]
     assert states == [("b", "up"), ("a", "up"), ("d", "not answering"), ("c", "up")]
+
+
+def test_who_died_is_known_without_asking_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings, own = Settings(data=tmp_path), os.getpid()
+    settings.run_dir.mkdir(parents=True)
+    for name, start in (("trino", process_start(own)), ("speed-r000001", process_start(own) - 1.0)):
+        local_processes._write(local_processes.state_file(settings, name), Process(name, own, start, {}))
+    monkeypatch.setattr(local_stack, "SERVERS", ())
+    (dead,) = local_stack.dead_processes(settings)
+    assert (dead.name, dead.status, dead.pid) == ("speed-r000001", "died", own)
