@@ -9,6 +9,7 @@ from pathlib import Path
 
 from core.catalog import Catalog
 from core.compute.merge_sql import comments
+from core.errors import Refused
 from core.identifiers import Name
 from core.safe_text import shortened
 from core.view import Keyed, View, visible_columns
@@ -78,12 +79,13 @@ class ViewPages:
         self._settings = settings
         self._samples: dict[Name, Part[QueryResult]] = {}
 
-    def page(self, name: str, snapshot: Snapshot) -> ViewPage | None:
-        """The page of a view; None if there is no such view."""
-        catalog, _ = definition_files.load_usable(self._settings)
+    def page(self, name: str, snapshot: Snapshot) -> ViewPage:
+        """The page of a view. Raises Refused if there is no such view, or if its file has a mistake."""
+        catalog, problems = definition_files.load_usable(self._settings)
         view = next((view for view in catalog.views if view == name), None)
         if view is None:
-            return None
+            mistakes = "".join(f"\na definition is not used, because of a mistake: {problem}" for problem in problems)
+            raise Refused(f"there is no view {name}{mistakes}")
         sample = self._sample(catalog, view)
         return _page(catalog, view, snapshot, sample, command_of(self._settings))
 

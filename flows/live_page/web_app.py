@@ -99,9 +99,10 @@ def web_app(settings: Settings, collector: Collector) -> FastAPI:
     @app.get("/view/{name}")
     def view(name: str) -> Response:
         collector.look()
-        shown = views.page(name, collector.snapshot)
-        if shown is None:
-            return PlainTextResponse("there is no such view\n", 404)
+        try:
+            shown = views.page(name, collector.snapshot)
+        except Refused as error:
+            return PlainTextResponse(f"{error}\n", 404)
         return HTMLResponse(templates.get_template("view.html").render(page=shown, at=collector.snapshot.at))
 
     def record_page(alone: threading.Lock, read: Callable[[], object]) -> Response:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from core.errors import Refused
 from core.identifiers import Name
 from flows.live_page.snapshot import Snapshot
 from flows.live_page.view_page import ViewPage, ViewPages
@@ -38,10 +39,16 @@ def changes() -> Snapshot:
 def page_of(folder: Path, state: Snapshot) -> ViewPage:
     (nobody,) = free_ports(1)
     pages = ViewPages(Settings(data=folder, trino_port=nobody))
-    made = pages.page("trades_by_day", state)
-    assert made
-    assert pages.page("no_such_view", state) is None
-    return made
+    with pytest.raises(Refused, match=r"^there is no view no_such_view$"):
+        pages.page("no_such_view", state)
+    return pages.page("trades_by_day", state)
+
+
+def test_a_view_whose_file_has_a_mistake_says_so(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("VIEW = 'no view'\n", "utf-8")
+    pages = ViewPages(Settings(data=tmp_path, views=(tmp_path,)))
+    with pytest.raises(Refused, match=r"there is no view broken\na definition is not used.*broken\.py"):
+        pages.page("broken", snapshot())
 
 
 @pytest.fixture
