@@ -15,11 +15,13 @@ import psutil
 import pytest
 from pyspark.sql import SparkSession
 
+from infra.control import runs
 from infra.local.ports import free_ports
 from infra.project_files import ROOT
 from infra.settings.sources import read_settings
 from tests.support.checks.page_numbers import check_page_numbers
 from tests.support.command import Done, here, lk, write_config
+from tests.support.instances.committed_log import wait_until_committed
 from tests.support.oracle import view_oracle
 from tests.support.oracle.view_oracle import Record, Rows
 from tests.support.records.kafka_log import Log
@@ -63,6 +65,7 @@ class Life:
     def caught_up(self) -> None:
         """Waits until no view has a lag and `lk status` is healthy."""
         settings = self.log.settings
+        wait_until_committed(settings, runs.read_runs(settings)[-1].id, ["access_log", "trades"])
 
         def all_served() -> None:
             status = self.here("status", "--json")

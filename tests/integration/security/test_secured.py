@@ -18,6 +18,7 @@ import requests
 from pyspark.sql import SparkSession
 
 from core.errors import Refused
+from core.identifiers import Name
 from infra import airflow_api
 from infra.kafka import kafka_admin
 from infra.kafka.client_config import as_principal
@@ -30,6 +31,7 @@ from infra.trino.client import query
 from tests.conftest import fresh_settings
 from tests.support.command import here, lk, write_config
 from tests.support.faults.leaks import ANY_KEY, leaks, shared_folders
+from tests.support.instances.committed_log import wait_until_committed
 from tests.support.instances.secured_instance import (
     EVENTS,
     PASSWORD,
@@ -72,6 +74,8 @@ def test_records_go_from_produce_to_what_is_served(instance: Secured, spark: Spa
     log = Log(as_principal(instance.settings, BROKER), ["trades"])
     expected = view_oracle.expected("trades_by_day", log.read())
     assert len(log.records) == 500
+
+    wait_until_committed(log.settings, Name("r000001"), ["trades"])
 
     def served() -> None:
         rows = instance.here("show", "trades_by_day", "--json").ok().json

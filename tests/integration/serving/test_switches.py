@@ -78,7 +78,7 @@ def reading(settings: Settings, catalog: Catalog, view: Name) -> Iterator[list[R
     stop, answers, errors = threading.Event(), list[Rows](), list[BaseException]()
 
     def ask() -> None:
-        while not stop.wait(0.5):  # a pause that leaves the CPU to what is tested
+        while not stop.wait(1.5):  # a pause that leaves the CPU to what is tested
             try:
                 answers.append(shown(settings, catalog, view))
             except BaseException as e:

@@ -26,7 +26,7 @@ from infra.control.publications import Publication, read_publications
 from infra.definitions import definition_files
 from infra.faults import MARKER, VARIABLE
 from infra.kafka import kafka_admin
-from infra.lake import delta, leases
+from infra.lake import delta
 from infra.local import local_processes, local_stack
 from infra.settings import Settings
 from speed.process import background, lifecycle
@@ -34,6 +34,7 @@ from tests.conftest import IDLE
 from tests.support.checks import assertions
 from tests.support.command import Done, Running, here, lk, spawn, write_config
 from tests.support.faults.killing import has_ended
+from tests.support.instances.committed_log import wait_until_committed
 from tests.support.records.kafka_log import Ends, Log, Sent, send
 from tests.support.records.pieces import Pieces
 from tests.support.waiting import eventually, tails
@@ -137,18 +138,7 @@ class World:
 
     def settle(self, seconds: float = 180.0) -> None:
         """Waits until the run has committed the whole log."""
-        run = self.run  # read once, because it reads five tables
-
-        def caught_up() -> None:
-            last = last_epoch(self.settings, run)
-            process = background.alive(self.settings, run)
-            if process is None and leases.holder(self.settings, f"run_{run}") is None:
-                pytest.fail(f"the speed process died\n{tails(self.settings)}")
-            ends = kafka_admin.end_offsets(self.settings, TOPICS)
-            assert last, "no epoch yet"
-            assert last.end == ends, f"committed {last.end} of {ends}"
-
-        eventually(self.settings, seconds, caught_up)
+        wait_until_committed(self.settings, self.run, TOPICS, seconds)
 
     def settle_all(self, seconds: float = 180.0) -> None:
         """Waits until every run with a live process has committed the whole log."""
