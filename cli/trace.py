@@ -11,6 +11,7 @@ from cli import candidates
 from cli.options import json_option, load_settings, load_usable
 from cli.output import emit, line, table
 from core.identifiers import Name
+from core.positions import RecordPosition
 from core.safe_text import one_line, shortened
 from flows.trace import stage_texts
 
@@ -56,7 +57,7 @@ def trace(topic: str, partition: int, offset: int, views: tuple[Name, ...], rows
 
 def print_trace(trace: Trace) -> None:
     """Every stage in the order in which a record passes them."""
-    _say(f"{trace.topic}/{trace.partition}/{trace.offset}")
+    _say(str(RecordPosition(trace.topic, trace.partition, trace.offset)))
     _problems(trace.problems)
     _print_record(trace.record)
     _print_decoded(trace.decoded)

@@ -10,6 +10,7 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.registry import Collector
 from prometheus_client.samples import Sample
 
+from core.positions import TopicPartition
 from core.safe_text import one_line
 from flows.live_page.recent_samples import RecentSamples
 from flows.live_page.snapshot import LiveRun, Snapshot
@@ -174,10 +175,10 @@ def _run_records(runs: Iterable[LiveRun]) -> Iterator[Metric]:
     lag = GaugeMetricFamily("lk_run_lag_records", "Records that a run has not committed yet", labels=labels)
     for live in runs:
         for place, counts in live.last.total.partitions.items() if live.last else ():
-            decoded.add_metric([live.run.id, *_place(place)], counts.decoded)
-            bad.add_metric([live.run.id, *_place(place)], counts.quarantined)
+            decoded.add_metric([live.run.id, *_labels(place)], counts.decoded)
+            bad.add_metric([live.run.id, *_labels(place)], counts.quarantined)
             if live.state.lag is not None:
-                lag.add_metric([live.run.id, *_place(place)], live.state.lag.get(place, 0))
+                lag.add_metric([live.run.id, *_labels(place)], live.state.lag.get(place, 0))
     yield from (decoded, bad, lag)
 
 
@@ -230,6 +231,6 @@ def _sizes(snapshot: Snapshot) -> Iterator[Metric]:
     yield used
 
 
-def _place(text: str) -> tuple[str, str]:
-    topic, _, partition = text.rpartition("/")
-    return topic, partition
+def _labels(text: str) -> tuple[str, str]:
+    topic, partition = TopicPartition.parse(text)
+    return topic, str(partition)

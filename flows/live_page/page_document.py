@@ -177,9 +177,8 @@ def _quarantine(snapshot: Snapshot) -> Iterable[tuple[bool, Row]]:
     exceeded = {share.topic for share in snapshot.status.value.shares} if snapshot.status.value else set()
     for rule in snapshot.quarantine.value or ():
         for number, entry in enumerate(rule.examples):
-            place = f"{entry.topic}/{entry.partition}/{entry.offset}"
             of_rule = (rule.topic, rule.rule, f"{rule.records:,} of {rule.looked_at:,}") if number == 0 else ("",) * 3
-            yield rule.topic in exceeded, (*of_rule, place, entry.text)
+            yield rule.topic in exceeded, (*of_rule, str(entry.position), entry.text)
 
 
 def _gate(snapshot: Snapshot) -> Iterable[tuple[bool, Row]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from core.identifiers import Name
 from core.log_mark import Partition
+from core.positions import TopicPartition
 from flows.live_page.recent_samples import serving
 from flows.live_page.snapshot import LiveRun, PartitionEnds, Snapshot
 
@@ -34,7 +35,7 @@ def _of_runs(runs: Iterable[LiveRun], part: PartitionEnds) -> Iterable[int | Non
     for live in runs:
         if part.topic in live.run.topics:
             of_run = live.state.lag  # without the partitions in which it has no lag
-            yield None if of_run is None else of_run.get(f"{part.topic}/{part.partition}", 0)
+            yield None if of_run is None else of_run.get(str(TopicPartition(part.topic, part.partition)), 0)
 
 
 def _of_builds(

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from core.identifiers import Name
+from core.positions import RecordPosition
 from core.safe_text import one_line
 from flows.trace import stage_texts
 from flows.trace.stage_texts import texts
@@ -40,7 +41,7 @@ class Stage:
 class TracePage:
     """What the page of a record shows. ``more`` is the address with its keys, windows and rows, "" if it has them."""
 
-    place: str
+    position: str
     more: str
     stages: tuple[Stage, ...]
     problems: tuple[str, ...]
@@ -58,8 +59,8 @@ def trace_page(settings: Settings, topic: str, partition: int, offset: int, *, r
         trace = trace_record(settings, catalog, name, partition, offset, rows_of=views)
     else:
         trace = trace_stored(settings, catalog, name, partition, offset)
-    place = f"{name}/{partition}/{offset}"
-    return TracePage(place, "" if rows else f"/trace/{place}/rows", stages_of(trace), trace.problems)
+    position = str(RecordPosition(name, partition, offset))
+    return TracePage(position, "" if rows else f"/trace/{position}/rows", stages_of(trace), trace.problems)
 
 
 def stages_of(trace: Trace) -> tuple[Stage, ...]:

@@ -14,6 +14,7 @@ from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name, joined, quoted
 from core.measures import Count
+from core.positions import TopicPartition
 from core.record_counts import account_for
 from core.view import Rollup, View
 from flows.measure.expected import Table
@@ -117,7 +118,10 @@ def topic_accounts(settings: Settings) -> list[TopicAccount]:
 
 def _topic_account(settings: Settings, topic: Name, log: Cut, epochs: Sequence[Epoch], cut: Cut) -> TopicAccount:
     counted = [
-        row for epoch in epochs for partition, row in epoch.counted.items() if partition.partition("/")[0] == topic
+        row
+        for epoch in epochs
+        for partition, row in epoch.counted.items()
+        if TopicPartition.parse(partition).topic == topic
     ]
     archive = quoted(Name("lake"), Name("archive"), topic)
     sql = f"SELECT count_if(_error IS NULL), count_if(_error IS NOT NULL) FROM {archive}"  # noqa: S608

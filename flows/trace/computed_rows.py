@@ -17,6 +17,7 @@ from core.decoding.decode import decode
 from core.errors import Refused
 from core.event_columns import ERROR, RAW_COLUMNS
 from core.identifiers import Name
+from core.positions import RecordPosition
 from core.topic import Topic
 from core.view import Keyed, View
 from flows.trace.cells import MOST_ROWS, row_of
@@ -62,7 +63,7 @@ class Computed:
 def compute(
     settings: Settings,
     catalog: Catalog,
-    place: tuple[Name, int, int],
+    position: RecordPosition,
     raw: RawRecord,
     views: Sequence[Name],
     pins: Mapping[Name, Pin],
@@ -75,7 +76,7 @@ def compute(
     local = settings.model_copy(update={"spark_master": "local[*]"})
     with temporary_session(local, "trace", _ONE_ROW) as spark:
         try:
-            return _compute(spark, settings, catalog, place, raw, views, pins)
+            return _compute(spark, settings, catalog, position, raw, views, pins)
         except PySparkException as e:
             message = first_line(e.getMessage() or str(e))
             raise Refused(f"Spark cannot compute this record: {message}", where=f"views {', '.join(views)}") from None
@@ -85,13 +86,13 @@ def _compute(
     spark: SparkSession,
     settings: Settings,
     catalog: Catalog,
-    place: tuple[Name, int, int],
+    position: RecordPosition,
     raw: RawRecord,
     views: Sequence[Name],
     pins: Mapping[Name, Pin],
 ) -> Computed:
-    topic = catalog.topic(place[0])
-    decoded = decode(topic, frame_of(spark, _kafka_row(place, raw))).toArrow()
+    topic = catalog.topic(position.topic)
+    decoded = decode(topic, frame_of(spark, _kafka_row(position, raw))).toArrow()
     events = frame_of(spark, decoded)
     rows, kept, changes = dict[Name, pa.Table](), dict[Name, pa.Table](), dict[Name, RowChanges | str]()
     for name in views:
@@ -103,7 +104,7 @@ def _compute(
             if pin and pin.digest == catalog.digest(name) and kept[name].num_rows:
                 of_units = unit_events(spark, settings, catalog, view, pin, kept[name])
                 is_read = isinstance(of_units, pa.Table)
-                changes[name] = row_changes(spark, catalog, view, place, of_units) if is_read else of_units
+                changes[name] = row_changes(spark, catalog, view, position, of_units) if is_read else of_units
     return Computed(_decoded(decoded), rows, kept, changes)
 
 
@@ -127,13 +128,13 @@ def _decoded(row: pa.Table) -> Decoded:
     return Decoded("event", source, row_of({name: value for name, value in cells.items() if name not in RAW_COLUMNS}))
 
 
-def _kafka_row(place: tuple[Name, int, int], raw: RawRecord) -> pa.Table:
+def _kafka_row(position: RecordPosition, raw: RawRecord) -> pa.Table:
     row = {
         "key": raw.key,
         "value": raw.value,
-        "topic": place[0],
-        "partition": place[1],
-        "offset": place[2],
+        "topic": position.topic,
+        "partition": position.partition,
+        "offset": position.offset,
         "timestamp": raw.timestamp * 1_000,
         "timestampType": raw.timestamp_type,
         "headers": [{"key": name, "value": value} for name, value in raw.headers] or None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core.decoding.redrive_headers import ORIGIN, origin_of
 from core.identifiers import Name
+from core.positions import RecordPosition
 from flows.trace.cells import guarded
 from flows.trace.kafka_record import RawRecord
 from flows.trace.stages import RedriveLink
@@ -14,15 +15,12 @@ from infra.kafka.copy_search import MOST, find_copy
 from infra.settings import Settings
 
 
-def read_redriven(settings: Settings, place: tuple[Name, int, int], raw: RawRecord | None) -> RedriveLink:
+def read_redriven(settings: Settings, position: RecordPosition, raw: RawRecord | None) -> RedriveLink:
     """Which record this one repairs, and which record repairs it."""
     original = _origin(raw)
     if original:
         return RedriveLink(original=original, note="this record is a repaired copy")
-    topic, partition, offset = place
-    return guarded(
-        lambda: _copy(settings, topic, f"{topic}/{partition}/{offset}"), lambda why: RedriveLink(problem=why)
-    )
+    return guarded(lambda: _copy(settings, position), lambda why: RedriveLink(problem=why))
 
 
 def _origin(raw: RawRecord | None) -> str:
@@ -32,13 +30,13 @@ def _origin(raw: RawRecord | None) -> str:
         return ""
 
 
-def _copy(settings: Settings, topic: Name, place: str) -> RedriveLink:
-    naming = redrives.naming(settings, place)
+def _copy(settings: Settings, position: RecordPosition) -> RedriveLink:
+    naming = redrives.naming(settings, str(position))
     sent = [redrive for redrive in naming if redrive.state == "done"]
     if not sent:
         return RedriveLink(note="a redrive of it was begun and not finished" if naming else "")
-    starts = _starts(settings, topic, sent[-1])
-    search = find_copy(settings, starts, ORIGIN, place)
+    starts = _starts(settings, position.topic, sent[-1])
+    search = find_copy(settings, starts, ORIGIN, str(position))
     if search.copy:
         return RedriveLink(copy=search.copy, note="a redrive sent a repaired copy of it")
     searched = "the records" if search.is_whole else f"the first {MOST:,} records"

@@ -9,6 +9,7 @@ from functools import partial
 from core.catalog import Catalog
 from core.cut import Span
 from core.identifiers import Name
+from core.positions import RecordPosition
 from core.route import Route
 from core.route_ownership import next_slice
 from flows.trace.cells import guarded
@@ -24,15 +25,15 @@ from speed.routes.planner import reached
 
 
 def read_routes(
-    settings: Settings, catalog: Catalog, place: tuple[Name, int, int], topic_id: str | None, timestamp: int | None
+    settings: Settings, catalog: Catalog, position: RecordPosition, topic_id: str | None, timestamp: int | None
 ) -> tuple[RouteCopy, ...]:
     """Every run of a route from the topic that has not ended. ``timestamp`` is that of the record, if Kafka has it."""
-    routes = {name: route for name, route in catalog.routes.items() if place[0] in route.sources}
+    routes = {name: route for name, route in catalog.routes.items() if position.topic in route.sources}
     copies = []
     for name, history in _histories(settings, routes).items():
         started = [run for run in history.runs.values() if not run.ended]
         for run in started:
-            read = partial(_read, settings, routes[name], history, run, place, topic_id, timestamp)
+            read = partial(_read, settings, routes[name], history, run, position, topic_id, timestamp)
             copies.append(guarded(read, partial(_refused, run)))
         if not started:
             copies.append(RouteCopy(name, Name("none"), None, False, note="the route was never started"))
@@ -53,23 +54,23 @@ def _read(
     route: Route,
     history: RouteHistory,
     run: RouteRun,
-    place: tuple[Name, int, int],
+    position: RecordPosition,
     topic_id: str | None,
     timestamp: int | None,
 ) -> RouteCopy:
-    topic, partition, offset = place
+    topic, partition, offset = position
     unread = RouteCopy(run.route, run.id, None, None)
     if topic_id is not None and run.topics.get(topic) != topic_id:
         return replace(unread, note="the topic was deleted and created again after this run was declared")
     if offset < (start := history.start(run).end(topic, partition)):
         return replace(unread, is_passed=False, note=f"it begins at offset {start}, the run before it had this record")
-    position = reached(settings, history, run)[topic, partition]
-    copy = replace(unread, position=position.offset, is_passed=offset < position.offset)
+    of_run = reached(settings, history, run)[topic, partition]
+    copy = replace(unread, position=of_run.offset, is_passed=offset < of_run.offset)
     if not copy.is_passed:
-        return replace(copy, note=f"not copied yet: its position is {position.offset}")
+        return replace(copy, note=f"not copied yet: its position is {of_run.offset}")
     if timestamp is None:
         return replace(copy, note="the copy is not searched: the time of the record is not known")
-    search = _find(settings, route, history, run, place, timestamp)
+    search = _find(settings, route, history, run, position, timestamp)
     return replace(copy, copy=search.copy or "", note=_note(search))
 
 
@@ -78,11 +79,11 @@ def _find(
     route: Route,
     history: RouteHistory,
     run: RouteRun,
-    place: tuple[Name, int, int],
+    position: RecordPosition,
     timestamp: int,
 ) -> CopySearch:
     """Copies have the timestamps of their records, so that the search begins where these begin in each output."""
-    topic, partition, offset = place
+    topic, partition, offset = position
     span = Span(topic, partition, offset, offset + 1)
     live = bool(history.ownerships) and next_slice(history.ownerships, run.id, span).live
     outputs = output_topics(route, run.id, live=live).values()
@@ -93,7 +94,7 @@ def _find(
         output: kafka_admin.offset_at(settings, output, to, timestamp) for output in outputs if output in existing
     }
     starts = [(output, to, start) for output, start in offsets.items() if start is not None]
-    return find_copy(settings, starts, ORIGIN, f"{topic}/{partition}/{offset}")
+    return find_copy(settings, starts, ORIGIN, str(position))
 
 
 def _note(search: CopySearch) -> str:

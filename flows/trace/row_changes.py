@@ -15,7 +15,7 @@ from pyspark.sql import functions as fn
 from core.catalog import Catalog
 from core.compute.keyed_events import EVENT, SOURCE, unpack
 from core.compute.keyed_rows import PLACE, result_rows
-from core.identifiers import Name
+from core.positions import RecordPosition
 from core.view import Keyed
 from infra.lake.arrow_types import arrow_schema
 from infra.spark.frames import frame_of
@@ -41,14 +41,14 @@ class RowChanges:
 
 
 def row_changes(
-    spark: SparkSession, catalog: Catalog, view: Keyed, place: tuple[Name, int, int], events: pa.Table
+    spark: SparkSession, catalog: Catalog, view: Keyed, position: RecordPosition, events: pa.Table
 ) -> RowChanges | str:
-    """What the record at ``place`` changes, from the packed events of its units; a text says why that is not known."""
-    if not any(_place(text) == place for text in events[EVENT].to_pylist()):
+    """What a record changes, from the packed events of its units; a text says why that is not known."""
+    if not any(_position(text) == position for text in events[EVENT].to_pylist()):
         return "it is not among the events from which the view is served"
     packed = frame_of(spark, events)
     rows = {s: unpack(view, catalog.topic(s), packed.where(fn.col(SOURCE) == s)) for s in view.sources}
-    is_it = reduce(and_, (fn.col(column) == fn.lit(value) for column, value in zip(PLACE, place, strict=True)))
+    is_it = reduce(and_, (fn.col(column) == fn.lit(value) for column, value in zip(PLACE, position, strict=True)))
     others = {source: frame.where(~is_it) for source, frame in rows.items()}
     columns = view.identifying_columns
     names = [column.name for column in columns]
@@ -65,6 +65,6 @@ def _signed(view: Keyed, rows: dict[str, DataFrame], sign: int) -> DataFrame:
     return result_rows(view, rows).select(*names, fn.lit(sign).alias(_SIGN))
 
 
-def _place(text: str) -> tuple[Name, int, int]:
+def _position(text: str) -> RecordPosition:
     event = json.loads(text)
-    return event["_topic"], event["_partition"], event["_offset"]
+    return RecordPosition(event["_topic"], event["_partition"], event["_offset"])

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.identifiers import Name
+from core.positions import RecordPosition
 from flows.trace.stages import Outcome, RunEpoch, ServedSide
 from infra.control.pins import Pin
 
 
 def served_side(
     pin: Pin | None,
-    place: tuple[Name, int, int],
+    position: RecordPosition,
     run: RunEpoch | None,
     outcome: Outcome,
     contributes: bool | None,
@@ -29,7 +29,7 @@ def served_side(
     if pin is None:
         return ServedSide("not served", False, "nothing serves this view yet")
     side = replace(
-        _of_other_topic(pin) if other_topic else _by_position(pin, place, run),
+        _of_other_topic(pin) if other_topic else _by_position(pin, position, run),
         mode=pin.mode,
         build=pin.build,
         run=pin.run,
@@ -49,8 +49,8 @@ def served_side(
     return side
 
 
-def _by_position(pin: Pin, place: tuple[Name, int, int], run: RunEpoch | None) -> ServedSide:
-    topic, partition, offset = place
+def _by_position(pin: Pin, position: RecordPosition, run: RunEpoch | None) -> ServedSide:
+    topic, partition, offset = position
     cut = pin.cut.end(topic, partition) if pin.build else 0
     in_build = pin.build is not None and offset < cut
     taken = run is not None and run.reading == "taken" and run.epoch is not None and run.epoch > pin.epoch

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from core.catalog import Catalog
 from core.errors import Refused, Usage
 from core.identifiers import Name
+from core.positions import RecordPosition
 from core.view import View
 from flows.trace.archived_record import ArchiveStage, raw_of, read_archives
 from flows.trace.cells import collected
@@ -54,43 +55,45 @@ def trace_record(
     else cannot be read is a problem of its stage. Spark also decodes a record that no run and no batch has read.
     """
     chosen = _chosen(catalog, topic, partition, offset, rows_of)
-    place = (topic, partition, offset)
-    with bar(f"reading {topic}/{partition}/{offset}"):
-        stored = _read_stored(settings, catalog, place)
-    computed = _computed(settings, catalog, place, stored, chosen)
+    position = RecordPosition(topic, partition, offset)
+    with bar(f"reading {position}"):
+        stored = _read_stored(settings, catalog, position)
+    computed = _computed(settings, catalog, position, stored, chosen)
     with bar("reading the views"):
-        return _trace(settings, catalog, place, stored, computed)
+        return _trace(settings, catalog, position, stored, computed)
 
 
 def trace_stored(settings: Settings, catalog: Catalog, topic: Name, partition: int, offset: int) -> Trace:
     """What Kafka and the lake have of one record at every stage, without Spark; errors as ``trace_record``."""
     _chosen(catalog, topic, partition, offset, ())
-    place = (topic, partition, offset)
-    return _trace(settings, catalog, place, _read_stored(settings, catalog, place), None)
+    position = RecordPosition(topic, partition, offset)
+    return _trace(settings, catalog, position, _read_stored(settings, catalog, position), None)
 
 
 def _trace(
-    settings: Settings, catalog: Catalog, place: tuple[Name, int, int], stored: _Stored, computed: Computed | None
+    settings: Settings, catalog: Catalog, position: RecordPosition, stored: _Stored, computed: Computed | None
 ) -> Trace:
-    topic, partition, offset = place
+    topic, partition, offset = position
     problems = list(stored.problems)
     timestamp = stored.raw.timestamp if stored.raw else None
     routes: tuple[RouteCopy, ...] = collected(
-        lambda: read_routes(settings, catalog, place, stored.kafka.topic_id, timestamp), (), problems
+        lambda: read_routes(settings, catalog, position, stored.kafka.topic_id, timestamp), (), problems
     )
     decoded = _outcome(stored.decoded, computed)
-    stages = EarlierStages(settings, catalog, place, decoded, stored.runs, stored.archives, stored.publication)
+    stages = EarlierStages(settings, catalog, position, decoded, stored.runs, stored.archives, stored.publication)
     return Trace(
         topic=topic,
         partition=partition,
         offset=offset,
         record=stored.kafka.stage,
         decoded=stages.decoded,
-        redriven=read_redriven(settings, place, stored.raw),
+        redriven=read_redriven(settings, position, stored.raw),
         runs=tuple(stage.stage for stage in stored.runs),
         archives=tuple(archive.stage for archive in stored.archives),
         routes=routes,
-        views=tuple(trace_view(stages, view, _contribution(view, place, computed)) for view in catalog.reading(topic)),
+        views=tuple(
+            trace_view(stages, view, _contribution(view, position, computed)) for view in catalog.reading(topic)
+        ),
         problems=tuple(dict.fromkeys(problems)),
     )
 
@@ -99,7 +102,10 @@ def _chosen(catalog: Catalog, topic: Name, partition: int, offset: int, rows_of:
     """The views whose rows are read. Raises Usage for names and numbers that cannot be."""
     catalog.topic(topic)
     if not (0 <= partition < 2**31 and 0 <= offset <= _LARGEST):
-        raise Usage(f"there is no record {topic}/{partition}/{offset}", fix="give a partition and an offset from 0 on")
+        raise Usage(
+            f"there is no record {RecordPosition(topic, partition, offset)}",
+            fix="give a partition and an offset from 0 on",
+        )
     for view in rows_of:
         if topic not in catalog.view(view).sources:
             readers = ", ".join(reader.name for reader in catalog.reading(topic)) or "(none)"
@@ -107,8 +113,8 @@ def _chosen(catalog: Catalog, topic: Name, partition: int, offset: int, rows_of:
     return sorted(set(rows_of))
 
 
-def _read_stored(settings: Settings, catalog: Catalog, place: tuple[Name, int, int]) -> _Stored:
-    topic, partition, offset = place
+def _read_stored(settings: Settings, catalog: Catalog, position: RecordPosition) -> _Stored:
+    topic, partition, offset = position
     problems = list[str]()
     publication = collected(lambda: publications.last_done(settings), None, problems)  # before the runs that it pins
     kafka = read_record(settings, catalog.topic(topic), partition, offset)
@@ -123,7 +129,7 @@ def _read_stored(settings: Settings, catalog: Catalog, place: tuple[Name, int, i
         raise kafka.error
     if kafka.stage.presence == "not yet" and not is_stored:
         raise Refused(
-            f"the log has no record {topic}/{partition}/{offset} yet",
+            f"the log has no record {position} yet",
             where=f"topic {topic}, partition {partition} ends at offset {kafka.stage.end}",
             fix=_offsets(kafka.stage.start or 0, kafka.stage.end or 0),
         )
@@ -132,16 +138,16 @@ def _read_stored(settings: Settings, catalog: Catalog, place: tuple[Name, int, i
 
 
 def _computed(
-    settings: Settings, catalog: Catalog, place: tuple[Name, int, int], stored: _Stored, views: Sequence[Name]
+    settings: Settings, catalog: Catalog, position: RecordPosition, stored: _Stored, views: Sequence[Name]
 ) -> Computed | None:
     """What Spark computes; None where it is not needed, or where nothing has the record's bytes."""
-    topic, raw = catalog.topic(place[0]), stored.raw
+    topic, raw = catalog.topic(position.topic), stored.raw
     is_out = stored.decoded.outcome == "quarantined" and not topic.compacted  # a compacted topic keeps its key
     if raw is None or is_out or not (views or stored.decoded.outcome == "unknown"):
         return None
     pins = stored.publication.pins if stored.publication else {}
     with bar("Spark decodes the record and computes its views"):
-        return collected(lambda: compute(settings, catalog, place, raw, views, pins), None, stored.problems)
+        return collected(lambda: compute(settings, catalog, position, raw, views, pins), None, stored.problems)
 
 
 def _outcome(stored: Decoded, computed: Computed | None) -> Decoded:
@@ -155,11 +161,11 @@ def _outcome(stored: Decoded, computed: Computed | None) -> Decoded:
     return replace(stored, cells=computed.decoded.cells)
 
 
-def _contribution(view: View, place: tuple[Name, int, int], computed: Computed | None) -> Contribution | None:
+def _contribution(view: View, position: RecordPosition, computed: Computed | None) -> Contribution | None:
     name = Name(view.name)
     if computed is None or name not in computed.rows:
         return None
-    return Contribution(view, place, computed.rows[name], computed.kept.get(name), computed.changes.get(name))
+    return Contribution(view, position, computed.rows[name], computed.kept.get(name), computed.changes.get(name))
 
 
 def _offsets(start: int, end: int) -> str:

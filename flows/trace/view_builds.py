@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from core.catalog import Catalog
 from core.identifiers import Name
+from core.positions import RecordPosition
 from core.view import Keyed, Rollup
 from flows.trace.cells import MOST_ROWS, guarded, row_of
 from flows.trace.stages import ViewBuild
@@ -35,12 +36,12 @@ def read_build(
     settings: Settings,
     catalog: Catalog,
     built: Built,
-    place: tuple[Name, int, int],
+    position: RecordPosition,
     served: Name | None,
     places: pa.Table | None,
 ) -> ViewBuild:
     """The record in one build; its rows are read when ``places``, the record's keys and windows, are known."""
-    topic, partition, offset = place
+    topic, partition, offset = position
     end = built.cut.end(topic, partition)
     table = table_paths.batch(settings, built.view, built.build)
     view_build = ViewBuild(built.build, built.build == served, end, offset < end, table)
@@ -59,7 +60,7 @@ def read_builds(
     settings: Settings,
     catalog: Catalog,
     view: Name,
-    place: tuple[Name, int, int],
+    position: RecordPosition,
     served: Name | None,
     places: pa.Table | None,
 ) -> tuple[ViewBuild, ...]:
@@ -67,7 +68,7 @@ def read_builds(
     kept: Sequence[Built] = kept_builds(settings, view, served)
     oldest = build_number(served) if served else -1
     return tuple(
-        read_build(settings, catalog, built, place, served, places if build_number(built.build) >= oldest else None)
+        read_build(settings, catalog, built, position, served, places if build_number(built.build) >= oldest else None)
         for built in kept
     )
 

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from core.catalog import Catalog
 from core.compute.keyed_events import EVENT, HASH, SOURCE
 from core.identifiers import Name
+from core.positions import RecordPosition
 from core.view import Keyed, Rollup, View
 from flows.trace.cells import MOST_ROWS, guarded, row_of
 from flows.trace.row_changes import RowChanges
@@ -32,7 +33,7 @@ class Contribution:
     """
 
     view: View
-    place: tuple[Name, int, int]  # topic, partition and offset
+    position: RecordPosition
     rows: pa.Table
     kept: pa.Table | None = None
     changes: RowChanges | str | None = None
@@ -129,7 +130,7 @@ def _kept_event(path: str, epoch: int, contribution: Contribution) -> Row | None
     for batch in data_files.batches_holding(path, HASH, sorted(hashes), columns, condition):
         for row in batch.to_pylist():
             event = json.loads(row[EVENT])
-            if (event["_topic"], event["_partition"], event["_offset"]) == contribution.place:
+            if (event["_topic"], event["_partition"], event["_offset"]) == contribution.position:
                 return row_of({"epoch": row["epoch"], **event})
     return None
 

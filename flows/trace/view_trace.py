@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from core.catalog import Catalog
 from core.identifiers import Name
+from core.positions import RecordPosition
 from core.view import Keyed, Rollup, View
 from flows.trace.archived_record import ArchiveStage
 from flows.trace.cells import MOST_ROWS, collected, guarded, row_of
@@ -29,11 +30,11 @@ from serving.hidden_columns import personal_columns
 
 @dataclass(frozen=True)
 class EarlierStages:
-    """What the stages before the views gave: the record's place and outcome, runs, archives and the publication."""
+    """What the stages before the views gave: the record's position and outcome, runs, archives and the publication."""
 
     settings: Settings
     catalog: Catalog
-    place: tuple[Name, int, int]
+    position: RecordPosition
     decoded: Decoded
     runs: Sequence[RunStage]
     archives: Sequence[ArchiveStage]
@@ -53,7 +54,7 @@ def trace_view(stages: EarlierStages, view: View, contribution: Contribution | N
     other_topic = _reads_other_topic(stages, pinned)
     served = served_side(
         pin,
-        stages.place,
+        stages.position,
         pinned.stage if pinned else None,
         stages.decoded.outcome,
         None if changed else contributes,
@@ -71,7 +72,7 @@ def trace_view(stages: EarlierStages, view: View, contribution: Contribution | N
     places_of_builds = None if other_topic else places
     problems = list[str]()
     builds: tuple[ViewBuild, ...] = collected(
-        lambda: read_builds(stages.settings, stages.catalog, name, stages.place, served_build, places_of_builds),
+        lambda: read_builds(stages.settings, stages.catalog, name, stages.position, served_build, places_of_builds),
         (),
         problems,
     )
@@ -109,7 +110,7 @@ def _contributes(stages: EarlierStages, view: View, contribution: Contribution |
         if isinstance(view, Rollup) or not contribution.rows.num_rows:
             return bool(contribution.rows.num_rows)
         return not contribution.changes.is_empty if isinstance(contribution.changes, RowChanges) else None
-    if stages.decoded.outcome == "unknown" or stages.catalog.topic(stages.place[0]).compacted:
+    if stages.decoded.outcome == "unknown" or stages.catalog.topic(stages.position.topic).compacted:
         return None
     if stages.decoded.outcome in ("quarantined", "no record"):
         return False

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from core.identifiers import Name
+from core.positions import RecordPosition
 from infra.kafka.log_reader import committed_records
 from infra.settings import Settings
 
@@ -36,6 +38,6 @@ def find_copy(settings: Settings, starts: Iterable[tuple[str, int, int]], header
             headers: Any = message.headers() or ()
             places = [value for name, value in headers if name == header]
             if places and places[-1] == original.encode():
-                return CopySearch(f"{topic}/{partition}/{message.offset()}", is_whole)
+                return CopySearch(str(RecordPosition(Name(topic), partition, message.offset() or 0)), is_whole)
         is_whole = is_whole and searched < MOST
     return CopySearch(None, is_whole)

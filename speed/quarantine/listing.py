@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from core.catalog import Catalog
 from core.event_columns import ERROR
 from core.identifiers import Name
+from core.positions import RecordPosition
 from core.safe_text import one_line
 from infra.control import redrives
 from infra.lake import delta, large_rows
@@ -40,9 +41,9 @@ class QuarantineEntry:
     text: str
 
     @property
-    def place(self) -> str:
-        """Its coordinates, as copies name them."""
-        return f"{self.topic}/{self.partition}/{self.offset}"
+    def position(self) -> RecordPosition:
+        """Where the record is."""
+        return RecordPosition(self.topic, self.partition, self.offset)
 
 
 @dataclass(frozen=True)
@@ -73,14 +74,9 @@ class QuarantinedRecord:
     headers: tuple[tuple[str, bytes | None], ...]
 
     @property
-    def coordinates(self) -> tuple[Name, int, int]:
-        """Its topic, partition and offset."""
-        return self.topic, self.partition, self.offset
-
-    @property
-    def place(self) -> str:
-        """Its coordinates, as copies name them."""
-        return f"{self.topic}/{self.partition}/{self.offset}"
+    def position(self) -> RecordPosition:
+        """Where the record is."""
+        return RecordPosition(self.topic, self.partition, self.offset)
 
 
 def list_quarantined(
@@ -111,8 +107,8 @@ def entries_at(
             break
         for row in large_rows.rows(path, _PLACE, ["_value"], condition):
             entries.setdefault((row["_partition"], row["_offset"]), _entry(row))
-    sent = redrives.sent_origins(settings, [entry.place for entry in entries.values()])
-    return [replace(entries[key], redriven=entries[key].place in sent) for key in sorted(entries)]
+    sent = redrives.sent_origins(settings, [str(entry.position) for entry in entries.values()])
+    return [replace(entries[key], redriven=str(entries[key].position) in sent) for key in sorted(entries)]
 
 
 def newest_first(

@@ -155,7 +155,7 @@ def _fingerprint(repairs: Repairs, origin: str, fingerprints: Collection[str]) -
 
 def _send(settings: Settings, catalog: Catalog, lease: Lease, repairs: Repairs, places: Sequence[str]) -> None:
     origins = {place: repairs.lines[place].fingerprint for place in places}
-    sizes = Counter(repairs.lines[place].coordinates[0] for place in places)
+    sizes = Counter(repairs.lines[place].position.topic for place in places)
     seq = max((previous.seq for previous in redrives.outlines(settings)), default=0) + 1
     ends = kafka_admin.end_offsets(settings, sorted(sizes))
     intent = Redrive(seq, "intent", ends, origins, datetime.now(UTC), current_user())

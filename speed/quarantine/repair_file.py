@@ -13,6 +13,7 @@ from typing import Any, TextIO
 from core.decoding.redrive_headers import origin_of
 from core.errors import Refused, Usage
 from core.identifiers import Name
+from core.positions import RecordPosition
 from core.record_keys import TEXT, decode_key, encode_key
 from core.safe_text import json_line
 from core.topic import Topic
@@ -48,14 +49,9 @@ class Repaired:
     value: bytes | None
 
     @property
-    def coordinates(self) -> tuple[Name, int, int]:
-        """The original's topic, partition and offset."""
-        return self.topic, self.partition, self.offset
-
-    @property
-    def place(self) -> str:
-        """The original's coordinates, as copies name them."""
-        return f"{self.topic}/{self.partition}/{self.offset}"
+    def position(self) -> RecordPosition:
+        """Where the original is."""
+        return RecordPosition(self.topic, self.partition, self.offset)
 
 
 def export(
@@ -74,10 +70,10 @@ def export(
             if rule is not None and rule not in record.rules:
                 continue
             if origin_of(record.headers) is None:
-                lines.add(record.coordinates, json_line(_line(topics, record)))
+                lines.add(record.position, json_line(_line(topics, record)))
             else:
-                copies += left_out.add(record.coordinates, None)
-        redriven = sum(lines.remove(coordinates_of(origin)) for origin in redrives.each_sent(settings))
+                copies += left_out.add(record.position, None)
+        redriven = sum(lines.remove(RecordPosition.parse(origin)) for origin in redrives.each_sent(settings))
         return Exported(file, _write(file, lines), redriven, copies)
 
 
@@ -109,8 +105,9 @@ def read(file: Path, topics: Topics) -> Iterator[Repaired]:
     for number, text in enumerate(_lines(file), 1):
         if text.strip():
             repair = _repaired(file, topics, number, text)
-            if seen.setdefault(repair.place, number) != number:
-                raise bad_line(file, number, f"{repair.place} is in line {seen[repair.place]} already")
+            position = str(repair.position)
+            if seen.setdefault(position, number) != number:
+                raise bad_line(file, number, f"{position} is in line {seen[position]} already")
             yield repair
 
 
@@ -134,12 +131,6 @@ def _lines(file: Path) -> Iterator[str]:
             yield from lines
     except (OSError, UnicodeDecodeError) as e:
         raise Refused(f"the file cannot be read: {e}", where=str(file), fix=_FIX) from None
-
-
-def coordinates_of(place: str) -> tuple[str, int, int]:
-    """Topic, partition and offset of a place, as copies name it."""
-    topic, partition, offset = place.split("/")
-    return topic, int(partition), int(offset)
 
 
 def _line(topics: Topics, record: QuarantinedRecord) -> dict[str, Any]:

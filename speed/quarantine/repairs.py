@@ -11,6 +11,7 @@ from core.catalog import Catalog
 from core.decoding.redrive_headers import ORIGIN, headers, origin_of
 from core.errors import Refused
 from core.identifiers import Name
+from core.positions import RecordPosition
 from core.sealed_topic import subject_field
 from infra.kafka.input_files import OutgoingRecord
 from infra.kafka.redriven_copies import fingerprint
@@ -26,10 +27,10 @@ _PORTION_BYTES = 8 * 1024 * 1024
 
 @dataclass(frozen=True)
 class RepairLine:
-    """A line of a repair file: its number, the coordinates of the original, and the fingerprint of the copy."""
+    """A line of a repair file: its number, the position of the original, and the fingerprint of the copy."""
 
     number: int
-    coordinates: tuple[Name, int, int]
+    position: RecordPosition
     fingerprint: str
 
 
@@ -44,7 +45,7 @@ class Repair:
     def headers(self) -> list[tuple[str, bytes | None]]:
         """The headers of the copy."""
         original = self.original
-        return headers(original.place, original.key, original.value, original.headers)
+        return headers(str(original.position), original.key, original.value, original.headers)
 
     @property
     def size(self) -> int:
@@ -65,13 +66,13 @@ class Repairs:
     @property
     def topics(self) -> tuple[Name, ...]:
         """The topics of the repairs, by name."""
-        return tuple(sorted({line.coordinates[0] for line in self.lines.values()}))
+        return tuple(sorted({line.position.topic for line in self.lines.values()}))
 
     def of(self, topic: Name, places: Iterable[str]) -> Iterator[Repair]:
         """The repairs of a topic among these places, in their order."""
-        of_topic = (self.lines[place].coordinates for place in places if place.startswith(f"{topic}/"))
-        for coordinates in of_topic:
-            repaired, original = self._repaired.get(coordinates), self._originals.get(coordinates)
+        of_topic = (self.lines[place].position for place in places if place.startswith(f"{topic}/"))
+        for position in of_topic:
+            repaired, original = self._repaired.get(position), self._originals.get(position)
             if repaired and original:
                 yield Repair(repaired, original)
 
@@ -99,8 +100,9 @@ def repairs_of(settings: Settings, catalog: Catalog, file: Path) -> Iterator[Rep
     with spool() as repaired, spool() as originals:
         for repair in repair_file.read(file, catalog.topics):
             sealed = _sealed(settings, catalog, file, repair)
-            repaired.add(sealed.coordinates, sealed)
-            lines[sealed.place] = RepairLine(sealed.line, sealed.coordinates, fingerprint(sealed.key, sealed.value))
+            position = sealed.position
+            repaired.add(position, sealed)
+            lines[str(position)] = RepairLine(sealed.line, position, fingerprint(sealed.key, sealed.value))
         repairs = Repairs(file, lines, repaired, originals)
         _add_originals(settings, catalog, repairs, originals)
         yield repairs
@@ -109,10 +111,14 @@ def repairs_of(settings: Settings, catalog: Catalog, file: Path) -> Iterator[Rep
 def _add_originals(settings: Settings, catalog: Catalog, repairs: Repairs, originals: Spool[QuarantinedRecord]) -> None:
     origins: dict[str, str | None] = {}
     for topic in (topic for topic in repairs.topics if topic in catalog.topics):
-        at = [line.coordinates[1:] for line in repairs.lines.values() if line.coordinates[0] == topic]
+        at = [
+            (line.position.partition, line.position.offset)
+            for line in repairs.lines.values()
+            if line.position.topic == topic
+        ]
         for record in listing.quarantined_records(settings, catalog, topic, at):
-            if originals.add(record.coordinates, record):
-                origins[record.place] = origin_of(record.headers)
+            if originals.add(record.position, record):
+                origins[str(record.position)] = origin_of(record.headers)
     for place, line in repairs.lines.items():
         if place not in origins:
             raise bad_line(repairs.file, line.number, f"{place} is not in quarantine")

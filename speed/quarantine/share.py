@@ -49,8 +49,7 @@ class QuarantineShare:
         text += f"{self.quarantined:,}, and its file allows {self.allowed:,}"
         rules = ", ".join(f"{rule} ({part:.0%})" for rule, part in self.rules.items())
         text += f"; most of them broke {rules}" if rules else ""
-        place = self.example and f"{self.example.topic}/{self.example.partition}/{self.example.offset}"
-        text += f"; for example {place}: {self.example.text}" if self.example else ""
+        text += f"; for example {self.example.position}: {self.example.text}" if self.example else ""
         return f"{text}: see docs/runbooks/quarantine-growing.md"
 
 

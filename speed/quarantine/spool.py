@@ -1,4 +1,4 @@
-"""Values by the coordinates of their records, on disk: what is in quarantine may be larger than memory."""
+"""Values by the positions of their records, on disk: what is in quarantine may be larger than memory."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from core.errors import Refused
+from core.positions import RecordPosition
 
 Value = TypeVar("Value")
-RecordPosition = tuple[str, int, int]  # topic, partition, offset
 
 _CREATE = (
     "pragma journal_mode = off",
@@ -23,22 +23,22 @@ _AT = "where topic = ? and number = ? and position = ?"
 
 @dataclass(frozen=True)
 class Spool(Generic[Value]):
-    """At most one value for each place; see ``spool``."""
+    """At most one value for each position; see ``spool``."""
 
     _rows: sqlite3.Connection
 
-    def add(self, place: RecordPosition, value: Value) -> bool:
-        """Keeps a value unless the place has one already; whether it was kept."""
-        row = (*place, pickle.dumps(value))
+    def add(self, position: RecordPosition, value: Value) -> bool:
+        """Keeps a value unless the position has one already; whether it was kept."""
+        row = (*position, pickle.dumps(value))
         return self._rows.execute("insert or ignore into spool values (?, ?, ?, ?)", row).rowcount == 1
 
-    def remove(self, place: RecordPosition) -> bool:
-        """Forgets the value of a place; whether it had one."""
-        return self._rows.execute(f"delete from spool {_AT}", place).rowcount == 1  # noqa: S608 - a constant
+    def remove(self, position: RecordPosition) -> bool:
+        """Forgets the value of a position; whether it had one."""
+        return self._rows.execute(f"delete from spool {_AT}", position).rowcount == 1  # noqa: S608 - a constant
 
-    def get(self, place: RecordPosition) -> Value | None:
-        """The value of a place."""
-        row = self._rows.execute(f"select value from spool {_AT}", place).fetchone()  # noqa: S608 - a constant
+    def get(self, position: RecordPosition) -> Value | None:
+        """The value of a position."""
+        row = self._rows.execute(f"select value from spool {_AT}", position).fetchone()  # noqa: S608 - a constant
         return _loaded(row) if row else None
 
     def __iter__(self) -> Iterator[Value]:

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from core.errors import Refused, Usage
 from core.identifiers import Name
+from core.positions import RecordPosition
 from flows import switch
 from flows.batch_cycle import run_batch
 from flows.live_page.trace_page import trace_page
@@ -207,7 +208,9 @@ def test_without_a_run_the_events_of_the_key_are_those_of_the_archive(
     (built,) = [row for row in builds.read_builds(shop.settings, [states.build]) if row.view == once]
     pin = Pin(states.build, None, -1, built.cut, built.digest, "batch", Name("s"))
     raw = RawRecord(b"b1", purchase("b1", T), (), T, 0)
-    compute_it = partial(compute, shop.settings, shop.catalog, (shop.name("purchases"), 0, 0), raw, [once], {once: pin})
+    compute_it = partial(
+        compute, shop.settings, shop.catalog, RecordPosition(shop.name("purchases"), 0, 0), raw, [once], {once: pin}
+    )
     changes = compute_it().changes[once]
     assert isinstance(changes, RowChanges)
     reported = [[cell(time) for time in rows["reported_at"].to_pylist()] for rows in (changes.added, changes.removed)]

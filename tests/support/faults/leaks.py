@@ -70,7 +70,8 @@ def _shared_files(settings: Settings, since: float) -> Iterator[Path]:
     """What is new there; what pytest keeps of other tests is left out."""
     for folder in shared_folders(settings):
         for top in folder.iterdir() if folder.is_dir() else ():
-            if not top.name.startswith("pytest-of-") and _is_new(top, since):
+            of_tests = top.name.startswith("pytest-of-") or top in settings.data.parents
+            if not of_tests and _is_new(top, since):
                 yield from (path for path in (_below(top) if top.is_dir() else [top]) if _is_new(path, since))
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from core.cut import Cut
 from core.identifiers import Name
+from core.positions import RecordPosition
 from flows.trace.served_side import served_side
 from flows.trace.stages import Outcome, RunEpoch
 from infra.control.pins import Mode, Pin
@@ -54,7 +55,7 @@ WAITING = RunEpoch(RUN, "serving", "waiting", lag=7, last_epoch=9)
 def test_each_record_is_counted_by_the_side_that_holds_it(
     mode: Mode, offset: int, run: RunEpoch | None, side: str, counts: bool | None
 ) -> None:
-    served = served_side(pin(mode), (TOPIC, 0, offset), run, "event", True)
+    served = served_side(pin(mode), RecordPosition(TOPIC, 0, offset), run, "event", True)
     assert (served.side, served.counts, served.mode) == (side, counts, mode)
 
 
@@ -65,9 +66,9 @@ def test_each_record_is_counted_by_the_side_that_holds_it(
 def test_a_record_that_gives_the_view_nothing_is_never_counted(
     outcome: Outcome, contributes: bool | None, side: str, counts: bool | None
 ) -> None:
-    served = served_side(pin("lambda"), (TOPIC, 0, 3), taken(0), outcome, contributes)
+    served = served_side(pin("lambda"), RecordPosition(TOPIC, 0, 3), taken(0), outcome, contributes)
     assert (served.side, served.counts) == (side, counts)
-    waiting = served_side(pin("lambda"), (TOPIC, 0, 30), WAITING, outcome, contributes)
+    waiting = served_side(pin("lambda"), RecordPosition(TOPIC, 0, 30), WAITING, outcome, contributes)
     assert (waiting.side, waiting.counts) == ("not yet", False)
 
 
@@ -83,7 +84,7 @@ def test_a_record_that_gives_the_view_nothing_is_never_counted(
 def test_a_record_that_changes_no_row_was_read_and_is_not_counted(
     offset: int, run: RunEpoch, side: str, counts: bool, text: str
 ) -> None:
-    served = served_side(pin("lambda"), (TOPIC, 0, offset), run, "event", False, belongs=True)
+    served = served_side(pin("lambda"), RecordPosition(TOPIC, 0, offset), run, "event", False, belongs=True)
     assert (served.side, served.counts) == (side, counts)
     assert served.text.startswith(text)
 
@@ -99,16 +100,16 @@ def test_a_record_that_changes_no_row_was_read_and_is_not_counted(
 def test_what_was_read_from_an_earlier_topic_of_the_name_counts_nothing(
     mode: Mode, run: RunEpoch | None, text: str
 ) -> None:
-    served = served_side(pin(mode), (TOPIC, 0, 3), run, "event", True, other_topic=True)
+    served = served_side(pin(mode), RecordPosition(TOPIC, 0, 3), run, "event", True, other_topic=True)
     assert (served.side, served.counts) == ("never", False)
     assert served.text == f"the topic was deleted and created again since {text}"
 
 
 def test_a_marker_of_a_transaction_is_no_record_that_counts() -> None:
-    served = served_side(pin("lambda"), (TOPIC, 0, 3), taken(0), "no record", False)
+    served = served_side(pin("lambda"), RecordPosition(TOPIC, 0, 3), taken(0), "no record", False)
     assert (served.side, served.counts, served.text) == ("never", False, "never: there is no record at this offset")
 
 
 def test_without_a_publication_nothing_counts() -> None:
-    served = served_side(None, (TOPIC, 0, 3), None, "event", True)
+    served = served_side(None, RecordPosition(TOPIC, 0, 3), None, "event", True)
     assert (served.side, served.counts) == ("not served", False)

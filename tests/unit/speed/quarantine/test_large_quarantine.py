@@ -19,6 +19,7 @@ from core.errors import Refused
 from core.event_columns import ERROR, SOURCE_COLUMNS
 from core.identifiers import Name
 from core.measures import Column
+from core.positions import RecordPosition
 from core.topic import Field, Lines, Topic
 from infra.lake import delta, idempotent_writes, table_paths
 from infra.lake.arrow_types import arrow_schema
@@ -155,7 +156,7 @@ def test_a_line_without_an_original_refuses_the_file(
 def fill() -> None:
     with spool() as kept:
         kept._rows.execute("pragma max_page_count = 20")
-        kept.add((TRADES, 0, 1), b"x" * MIB)
+        kept.add(RecordPosition(TRADES, 0, 1), b"x" * MIB)
 
 
 def test_no_room_for_the_records_is_refused() -> None:

@@ -14,6 +14,7 @@ import pytest
 from core.cut import Cut
 from core.errors import Refused, TryAgain
 from core.identifiers import Name
+from core.positions import RecordPosition
 from infra.control import locks, redrives
 from infra.lake import checksums
 from infra.settings import Settings
@@ -63,8 +64,8 @@ class CopyLog:
     def redrive(self, *offsets: int, repair: str = "f1") -> int:
         """Sends the repairs of some records; returns how many were not in the log."""
         places = [f"trades/0/{offset}" for offset in offsets]
-        coordinates = [(TRADES, 0, offset) for offset in offsets]
-        lines = [RepairLine(n, at, repair) for n, at in enumerate(coordinates, 1)]
+        positions = [RecordPosition(TRADES, 0, offset) for offset in offsets]
+        lines = [RepairLine(n, at, repair) for n, at in enumerate(positions, 1)]
         repairs = Repaired(dict(zip(places, lines, strict=True)))
         with locks.hold(self.settings, "redrives") as lease:
             sent = redrive._sent_before(self.settings, lease, repairs)  # type: ignore[arg-type]

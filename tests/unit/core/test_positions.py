@@ -1,0 +1,28 @@
+"""Positions of records, and their texts."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.errors import Usage
+from core.identifiers import Name
+from core.positions import RecordPosition, TopicPartition
+
+
+def test_a_position_is_written_with_slashes_and_read_again() -> None:
+    position = RecordPosition(Name("trades"), 3, 41)
+    assert (str(position), f"{position}") == ("trades/3/41", "trades/3/41")
+    assert RecordPosition.parse("trades/3/41") == position == ("trades", 3, 41)
+    assert str(TopicPartition("trades", 3)) == "trades/3"
+    assert TopicPartition.parse("trades/3") == ("trades", 3)
+
+
+@pytest.mark.parametrize("text", ["trades", "trades/3", "trades/x/1", "a/b/1/2", ""])
+def test_what_is_no_position_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"not enough values|too many values|invalid literal"):
+        RecordPosition.parse(text)
+
+
+def test_the_topic_of_a_position_is_a_name() -> None:
+    with pytest.raises(Usage):
+        RecordPosition.parse("no topic/3/41")
