@@ -19,6 +19,7 @@ from cli.verb_group import VerbGroup
 from core.errors import LkError, Usage
 from core.identifiers import Name
 from core.safe_text import several_lines
+from core.unix_time import epoch_millis
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,7 +117,7 @@ def produce(
         return _acknowledged(sent, settings, catalog)
     pace = rate or 1000.0
     total = count if count is not None else int(pace * seconds) if seconds else None
-    first_at = int(start.timestamp() * 1000) if start else int(time.time() * 1000)
+    first_at = epoch_millis(start) if start else int(time.time() * 1000)
     spec = SampleSpec(seed or 0, first_at, pace, late, int(late_by * 1000), out_of_order, duplicate, unmatched, bad)
     generated = outgoing(declared, records(declared, spec, total, sealed=partial(seal_records, settings, declared)))
     return _acknowledged(producer.produce(settings, declared, generated, rate=pace, total=total), settings, catalog)

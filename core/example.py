@@ -13,6 +13,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 
 from core.measures import Column
+from core.unix_time import epoch_millis
 from core.view import View, visible_columns
 
 NEW_YEAR = "2026-01-01T00:00:00Z"
@@ -55,7 +56,7 @@ def example_records(view: View, example: Example) -> dict[str, list[ExampleRecor
     others = sorted(set(example.records) - set(view.sources))
     if others:
         raise ValueError(f"records of topic {others[0]}, which is not a source of the view")
-    epoch_millis(example.processed_at)
+    millis_of_text(example.processed_at)
     return {topic: [_record(record) for record in records] for topic, records in example.records.items()}
 
 
@@ -76,9 +77,9 @@ def expected_rows(view: View, example: Example) -> list[Cells]:
     ]
 
 
-def epoch_millis(time: str) -> int:
+def millis_of_text(time: str) -> int:
     """Epoch milliseconds of an ISO 8601 time with a zone; ValueError for any other text."""
-    return int(_moment(time).timestamp() * 1_000)
+    return epoch_millis(_moment(time))
 
 
 def _moment(text: str) -> datetime:
@@ -90,10 +91,10 @@ def _moment(text: str) -> datetime:
 
 def _record(record: str | ExampleRecord) -> ExampleRecord:
     full = ExampleRecord(record) if isinstance(record, str) else record
-    epoch_millis(full.at)
+    millis_of_text(full.at)
     if full.value is None:
         return full
-    return replace(full, value=_MILLIS.sub(lambda match: str(epoch_millis(match[1])), full.value))
+    return replace(full, value=_MILLIS.sub(lambda match: str(millis_of_text(match[1])), full.value))
 
 
 def _split(line: str) -> list[str]:

@@ -16,6 +16,7 @@ from core.event_columns import DROPPED_COPY, ERROR
 from core.record_keys import bad_key_rule
 from core.sealed_topic import ERASED_RULE
 from core.topic import EVENT_TIME, Json, Topic
+from core.unix_time import epoch_millis
 from core.view import ROWS, Keyed, Rollup, View
 
 CONTROL_TOTAL = "control_total"
@@ -194,7 +195,7 @@ def _declared_check(check: AnyCheck, claimed_at: datetime) -> GateCheck:
         description = f"{check.sql}, compared with {check.other_sql} of {check.other}"
         other = f"(select cast({check.other_sql} as string) from {FRAME}{check.other})"  # noqa: S608 - a Name
         return GateCheck(check.name, description, check.sql, None, other, severity=check.severity)
-    least = int(claimed_at.timestamp() * 1000) - check.within
+    least = epoch_millis(claimed_at) - check.within
     description = f"{check.sql} in epoch milliseconds, at most {check.within} ms before the claim"
     sql = f"unix_millis(cast({check.sql} as timestamp))"
     return GateCheck(check.name, description, sql, str(least), comparison="at_least", severity=check.severity)

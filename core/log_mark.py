@@ -6,10 +6,9 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
-from core.unix_time import UNIX_EPOCH
+from core.unix_time import epoch_millis
 
 Partition = tuple[str, int]  # topic and partition
 
@@ -37,7 +36,7 @@ def mark_of_row(row: Mapping[str, Any]) -> LogMark:
     ``row`` has ``_offset``, ``_timestamp`` (a datetime with a zone), ``_key``, ``_value`` and ``_headers``.
     """
     headers = [(header["key"], header["value"]) for header in row["_headers"] or ()]
-    timestamp = (row["_timestamp"] - UNIX_EPOCH) // timedelta(milliseconds=1)
+    timestamp = epoch_millis(row["_timestamp"])
     return LogMark(row["_offset"], record_digest(timestamp, row["_key"], row["_value"], headers))
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import csv
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from io import StringIO
 
 from core.errors import Usage
+from core.unix_time import epoch_millis, in_utc
 
 _CODE = re.compile(r"[\w .:/-]{1,60}\Z")
 _HEADER = ["code", "valid_from", "value"]
@@ -58,8 +59,7 @@ def _row(number: int, line: list[str]) -> tuple[str, int, str]:
         raise Usage(f"line {number}: {code[:60]!r} is not a code")
     if moment.microsecond % 1_000:
         raise Usage(f"line {number}: {since} is finer than a millisecond, as no event time is")
-    in_utc = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return code, int(in_utc.timestamp() * 1_000), value
+    return code, epoch_millis(in_utc(moment)), value
 
 
 def _text(value: str) -> str:

@@ -29,9 +29,9 @@ from core.example import (
     Example,
     ExampleRecord,
     canonical_time,
-    epoch_millis,
     example_records,
     expected_rows,
+    millis_of_text,
 )
 from core.identifiers import Name
 from core.record_keys import encode_key
@@ -183,7 +183,7 @@ def _kafka_rows(task: _Task, topic: Topic) -> Iterable[dict[str, Any]]:
             "topic": topic.name,
             "partition": task.number * _STRIDE + record.partition,
             "offset": offsets[record.partition],
-            "timestamp": datetime.fromtimestamp(epoch_millis(record.at) / 1_000, UTC),
+            "timestamp": datetime.fromtimestamp(millis_of_text(record.at) / 1_000, UTC),
             "timestampType": 1 if topic.append_time else 0,
         }
         offsets[record.partition] += 1
@@ -202,7 +202,7 @@ def _slices(spark: SparkSession, task: _Task, decoded: pa.Table) -> list[DataFra
 def _as_texts(task: _Task, way: Way, rows: DataFrame) -> DataFrame:
     """The rows in a shape that all views share, so that one job computes them: view, way, cells as texts, copies."""
     view = task.view
-    in_windows = in_window(view, Rows(frame=rows), epoch_millis(task.example.processed_at)).frame
+    in_windows = in_window(view, Rows(frame=rows), millis_of_text(task.example.processed_at)).frame
     assert in_windows is not None
     return in_windows.where(fn.col(ROWS) > 0).select(
         fn.lit(view.name).alias("view"),

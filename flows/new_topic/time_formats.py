@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from core.decoding.field_types import EARLIEST_MS, LATEST_MS
-from core.unix_time import UNIX_EPOCH
+from core.unix_time import UNIX_EPOCH, epoch_millis, in_utc
 
 _ISO = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?P<between>[T ])[0-9]{2}:[0-9]{2}:[0-9]{2}"
@@ -67,9 +67,8 @@ class TimeFormat:
         """Epoch milliseconds of a text of this format, finer digits cut. Raises ValueError for another text."""
         if self.time_format is None:
             return int(text.replace(".", "").ljust(13, "0")[:13])
-        zoned = datetime.strptime(text, "%d/%b/%Y:%H:%M:%S %z") if "/" in text else datetime.fromisoformat(text)
-        time = zoned if zoned.tzinfo else zoned.replace(tzinfo=UTC)
-        return (time - UNIX_EPOCH) // timedelta(milliseconds=1)
+        time = datetime.strptime(text, "%d/%b/%Y:%H:%M:%S %z") if "/" in text else datetime.fromisoformat(text)
+        return epoch_millis(in_utc(time))
 
 
 def time_format_of(texts: Sequence[str]) -> TimeFormat | None:

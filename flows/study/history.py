@@ -10,6 +10,7 @@ from core.evidence.measurement import DAYS
 from core.identifiers import Name
 from core.sample_data.records import records
 from core.sample_spec import SampleSpec
+from core.unix_time import epoch_millis
 from flows.measure import expected, load
 from infra import clock
 from infra.kafka.producer import OnSend
@@ -48,7 +49,9 @@ def send_history(settings: Settings, catalog: Catalog, size: int) -> History:
     for number, day in enumerate(days):
         for topic, count in counts.items():
             rate = _RATE * _SHARES[topic] / _SHARES["trades"]
-            spec = SampleSpec(_SEED, _millis(day + _OPENS) - int(number * count * 1_000 / rate), rate, out_of_order=0.1)
+            spec = SampleSpec(
+                _SEED, epoch_millis(day + _OPENS) - int(number * count * 1_000 / rate), rate, out_of_order=0.1
+            )
             load.send(settings, catalog.topic(topic), records(catalog.topic(topic), spec, count, number * count))
     load.send_access_log(settings, catalog)  # the views of the demo refuse to be empty
     sent = {topic: DAYS * count for topic, count in counts.items()}
@@ -62,7 +65,3 @@ def send_at_rate(
     spec = SampleSpec(seed, clock.now_ms(), rate)
     samples = records(catalog.topic(topic), spec, int(rate * seconds))
     return load.send(settings, catalog.topic(topic), samples, rate=rate, on_send=on_send).count
-
-
-def _millis(moment: datetime) -> int:
-    return int(moment.timestamp() * 1_000)

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from core.catalog import Catalog
 from core.event_columns import ERROR, RAW_COLUMNS
 from core.identifiers import Name
+from core.unix_time import epoch_millis
 from flows.trace.cells import guarded, row_of
 from flows.trace.kafka_record import RawRecord
 from flows.trace.stages import ArchivedRecord
@@ -49,7 +50,7 @@ def read_archives(
 def raw_of(row: dict[str, Any]) -> RawRecord:
     """The record of an archive row, as Kafka had it."""
     headers = tuple((header["key"], header["value"]) for header in row["_headers"] or ())
-    timestamp = round(row["_timestamp"].timestamp() * 1_000)
+    timestamp = epoch_millis(row["_timestamp"])
     return RawRecord(row["_key"], row["_value"], headers, timestamp, row["_timestamp_type"] or 0)
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 from core.draws import Draws
 from core.errors import Usage
 from core.event_columns import DELETED, decoded_columns
-from core.example import Example, epoch_millis, example_records
+from core.example import Example, example_records, millis_of_text
 from core.measures import Column
 from core.topic import DECIMAL, EVENT_TIME, Field, Topic
 from core.view import Keyed
@@ -43,7 +43,7 @@ def generated_events(
     """``EVENTS`` decoded rows per source, in the order of its log; their times are of one clock and not in order."""
     values = {source: _values(view, topics[source], example, matches) for source in view.sources}
     rows: dict[str, list[dict[str, Any]]] = {source: [] for source in view.sources}
-    clock = epoch_millis(_START)
+    clock = millis_of_text(_START)
     for number in range(EVENTS * len(view.sources)):
         source, draws = view.sources[number % len(view.sources)], Draws(1, number)
         clock += draws.pick(_STEPS_MS)

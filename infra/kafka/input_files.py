@@ -10,13 +10,14 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from core.errors import Refused, Usage
 from core.record_keys import encode_key
 from core.topic import Field, Json, Lines, Topic
+from core.unix_time import epoch_millis, in_utc
 
 GZIP_MAGIC = b"\x1f\x8b"
 NOW = "now"
@@ -200,5 +201,4 @@ def _milliseconds(text: str | None, pattern: str | None) -> int | None:
         moment = datetime.strptime(text, pattern) if pattern else datetime.fromisoformat(text)
     except ValueError:
         return None
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return int(aware.timestamp() * 1_000)
+    return epoch_millis(in_utc(moment))

@@ -24,6 +24,7 @@ from core.errors import Refused, TryAgain
 from core.event_columns import ERROR, HEADERS
 from core.identifiers import Name
 from core.topic import Topic
+from core.unix_time import epoch_millis
 from infra import faults
 from infra.control import locks, redrives
 from infra.control.redrives import Redrive
@@ -179,5 +180,5 @@ def _send(settings: Settings, catalog: Catalog, lease: Lease, repairs: Repairs, 
 def _copies(topic: Topic, repairs: Iterable[Repair]) -> Iterator[OutgoingRecord]:
     for repair in repairs:
         faults.at("redrive.1_in_send")
-        at = int(repair.original.timestamp.timestamp() * 1000) if topic.event_time is None else None
+        at = epoch_millis(repair.original.timestamp) if topic.event_time is None else None
         yield OutgoingRecord(repair.repaired.key, repair.repaired.value, at, tuple(repair.headers))

@@ -63,6 +63,12 @@ def test_times_in_values_become_milliseconds() -> None:
     }
 
 
+def test_a_time_is_exact_to_the_millisecond() -> None:
+    """One that is a millisecond less when it is computed from a float of seconds."""
+    example = Example({"orders": ('{"at":ms(2004-08-07T17:37:40.143Z)}',)}, "")
+    assert example_records(VIEW, example) == {"orders": [ExampleRecord('{"at":1091900260143}')]}
+
+
 def test_records_of_another_topic_are_refused() -> None:
     with pytest.raises(ValueError, match="topic payments, which is not a source"):
         example_records(VIEW, Example({"payments": ("{}",)}, ""))

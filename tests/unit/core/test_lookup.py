@@ -27,6 +27,11 @@ def test_the_rows_of_a_lookup_are_in_the_digest_of_the_view() -> None:
     assert view_digest(view, {Name("t"): TOPIC}) != view_digest(other, {Name("t"): TOPIC})
 
 
+def test_a_time_is_exact_to_the_millisecond() -> None:
+    """One that is a millisecond less when it is computed from a float of seconds."""
+    assert parse("code,valid_from,value\nNO,2004-08-07T17:37:40.143Z,Norge\n").rows[0][1] == 1_091_900_260_143
+
+
 def test_a_time_with_an_offset_is_converted_to_utc() -> None:
     assert parse("code,valid_from,value\nNO,2022-06-01T00:00:00+02:00,Norge\n").rows == (
         ("NO", 1_654_034_400_000, "Norge"),

@@ -80,6 +80,8 @@ def test_another_field_can_be_the_key(tmp_path: Path) -> None:
 def test_the_record_time_can_come_from_a_field(tmp_path: Path) -> None:
     json = b'{"at":1431857103000}\n{"at":"2015-05-17T10:05:03Z"}\n{"at":"soon"}\n{}\n'
     assert [r.timestamp for r in lines(tmp_path, json, TRADES, time="at")] == [1431857103000] * 2 + [None] * 2
+    exact = b'{"at":"2004-08-07T17:37:40.143Z"}\n'  # a millisecond less when it is computed from a float of seconds
+    assert [r.timestamp for r in lines(tmp_path, exact, TRADES, time="at")] == [1_091_900_260_143]
     text = b"me [17/May/2015:12:05:03 +0200] x\nme [17] x\n"
     assert [r.timestamp for r in lines(tmp_path, text, time="at")] == [1431857103000, 17]
 

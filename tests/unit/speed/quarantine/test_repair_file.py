@@ -13,8 +13,10 @@ from core.errors import Refused
 from core.identifiers import Name
 from core.topic import Field, Lines, Topic
 from infra.settings import Settings
+from speed.quarantine import redrive
 from speed.quarantine.listing import QuarantinedRecord
 from speed.quarantine.repair_file import Repaired, export, read
+from speed.quarantine.repairs import Repair
 
 AT = datetime(2026, 3, 14, tzinfo=UTC)
 TEXT = 'é "\n\u2028\x85\x00 </script>'.encode()
@@ -81,3 +83,12 @@ def test_an_invalid_line_is_reported_with_its_number(tmp_path: Path, line: str, 
         list(read(file, {}))
     assert error in refused.value.what
     assert refused.value.where == str(file)
+
+
+def test_a_copy_has_the_time_of_its_original_exact_to_the_millisecond() -> None:
+    """Where the topic has no field for the event time: the time of the record decides its window."""
+    at = datetime(2004, 8, 7, 17, 37, 40, 143_000, UTC)
+    original = QuarantinedRecord(Name("lines"), 0, 7, at, ("no_match",), b"k", b"v", ())
+    repaired = Repaired(1, Name("lines"), 0, 7, b"k", b"v")
+    (copy,) = redrive._copies(Topic("lines", Lines("(.*)"), (Field("line"),)), [Repair(repaired, original)])
+    assert copy.timestamp == 1_091_900_260_143
