@@ -101,7 +101,7 @@ check: $(INSTALLED)
 
 lint: check ## style, types and layers
 
-format: $(INSTALLED) ## rewrite the style
+format: $(INSTALLED) ## format the code
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
 

@@ -39,9 +39,9 @@ _WIDEST = 120  # characters of a cell
 @click.option("--rows", is_flag=True, help="Also its rows in every view.")
 @json_option
 def trace(topic: str, partition: int, offset: int, views: tuple[Name, ...], rows: bool) -> int:
-    """Show where a record went; exit 1 if a view misses it.
+    """Show where a record went; exit 1 if a view miscounts it.
 
-    A view misses it if it should count it and does not, or counts it twice. Its rows in views need Spark on this
+    A view miscounts it if it should count it and does not, or counts it twice. Its rows in views need Spark on this
     machine, which takes some seconds. Nothing is changed.
     """
     from flows.trace.trace_record import trace_record

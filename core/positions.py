@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
+from core.errors import Usage
 from core.identifiers import Name
+
+_POSITION = re.compile(r"(?P<topic>[^/]+)/(?P<partition>0|[1-9][0-9]{0,5})/(?P<offset>0|[1-9][0-9]{0,18})", re.ASCII)
 
 
 class TopicPartition(NamedTuple):
@@ -35,6 +39,11 @@ class RecordPosition(NamedTuple):
 
     @staticmethod
     def parse(text: str) -> RecordPosition:
-        """The position of a text that ``str`` gave; ValueError for another text."""
-        topic, partition, offset = text.split("/")
-        return RecordPosition(Name(topic), int(partition), int(offset))
+        """The position of a text that ``str`` gave; ValueError for another text, which anybody may have written."""
+        parsed = _POSITION.fullmatch(text)
+        if parsed is None:
+            raise ValueError(f"no position of a record: {text[:80]!r}")
+        try:
+            return RecordPosition(Name(parsed["topic"]), int(parsed["partition"]), int(parsed["offset"]))
+        except Usage as error:
+            raise ValueError(str(error)) from None

@@ -1,4 +1,4 @@
-"""Headers of a redriven record: the repaired copy of a quarantined record, with the original's coordinates and bytes.
+"""Headers of a redriven record: the repaired copy of a quarantined record, with the original's position and bytes.
 
 They allow decoding to find out, from the copy alone, whether the original decodes by now; then the copy is dropped.
 """
@@ -18,7 +18,7 @@ Headers = Sequence[tuple[str, bytes | None]]
 
 
 def headers(origin: str, key: bytes | None, value: bytes | None, own: Headers) -> list[tuple[str, bytes | None]]:
-    """The headers of a copy: those of its original, and the original's coordinates and bytes.
+    """The headers of a copy: those of its original, and the original's position and bytes.
 
     Headers of the original that have one of these names are left out: decoding would read them first.
     """

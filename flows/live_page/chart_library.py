@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import os
+import asyncio
 import subprocess
 import sys
-from importlib.metadata import version
-from pathlib import Path
+from concurrent.futures import Future, ThreadPoolExecutor
 
-from core.errors import TryAgain
-from infra.settings import Settings
-
-_SECONDS = 60.0
+_SECONDS = 120.0
 # In a process of its own: the JavaScript engine that bundles the script keeps 140 MB.
-_BUNDLE = "import sys, vl_convert; open(sys.argv[1], 'w', encoding='utf-8').write(vl_convert.javascript_bundle())"
+_BUNDLE = "import sys, vl_convert; sys.stdout.buffer.write(vl_convert.javascript_bundle().encode())"
 
 
-def script(settings: Settings) -> Path:
-    """The file of the script in the cache folder, made at first use. Raises TryAgain when that does not succeed."""
-    file = settings.cache / f"vega-{version('vl-convert-python')}.js"
-    if not file.is_file():
-        unfinished = file.with_name(f"{file.name}.{os.getpid()}")
-        try:
-            settings.cache.mkdir(parents=True, exist_ok=True)
-            subprocess.run(
-                [sys.executable, "-c", _BUNDLE, unfinished], check=True, timeout=_SECONDS, capture_output=True
-            )
-            unfinished.replace(file)
-        except (OSError, subprocess.SubprocessError) as error:
-            unfinished.unlink(missing_ok=True)
-            raise TryAgain(f"the charts have no library: {error}", where=str(file), fix="open the page again") from None
-    return file
+class ChartLibrary:
+    """The script, made when the first page asks for it and kept in memory: 0.9 MB."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(1)  # of its own: the pages of the server do not wait for its threads
+        self._made: Future[bytes] | None = None
+
+    async def script(self) -> bytes:
+        """The bytes of the script. Raises CalledProcessError, TimeoutExpired or OSError; the next call tries again."""
+        if self._made is None or (self._made.done() and self._made.exception()):
+            self._made = self._pool.submit(_bundle)
+        return await asyncio.shield(asyncio.wrap_future(self._made))
+
+
+def _bundle() -> bytes:
+    return subprocess.run([sys.executable, "-c", _BUNDLE], check=True, timeout=_SECONDS, capture_output=True).stdout

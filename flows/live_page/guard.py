@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hmac
+import re
 from collections.abc import Iterable
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -14,9 +15,12 @@ from infra.trino import query_reports
 
 _POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 HEALTH = "/health"  # says nothing but that the page is there
-_WORK = ("/trace", "/view/")  # these read Kafka and the lake, start Spark or ask Trino
+VEGA = "/static/vega.js"
+NAMES = frozenset({"127.0.0.1", "localhost"})
+_WORK = ("/trace", "/view/", "/page.json", VEGA)  # these read Kafka and the lake, start a process or ask Trino
 _OTHER_SITES = ("cross-site", "same-site")  # of Sec-Fetch-Site: another port of this machine is the same site
 METRICS = "/metrics"  # numbers alone: what reads them need not read records
+_HOST = re.compile(r":\d{1,5}$")  # the port of a Host header
 _HEADERS = {
     "content-security-policy": _POLICY,
     "x-content-type-options": "nosniff",
@@ -30,16 +34,17 @@ _HEADERS = {
 class Guard:
     """Refuses other methods than GET and HEAD, and a foreign Host header: a page elsewhere could name us by its own.
 
-    A page of another site, as browsers say, starts no work here: an image of it would be enough for that.
-    ``hosts`` are the allowed values. Trino may POST its reports: the application checks who does. With a ``password``
-    it asks for it, with any user name, except at /health; ``metrics_password`` opens the metrics alone. An empty one
-    opens nothing. An answer keeps the headers that it sets itself.
+    A page of another site, as browsers say, starts no work here: an image of it would be enough for that. A link may
+    lead here. ``names`` are those allowed in Host, with any port: a tunnel may end at another one. Trino may POST its
+    reports: the application checks who does. With a ``password`` it asks for it, with any user name, except at /health;
+    ``metrics_password`` opens the metrics alone. An empty one opens nothing. An answer keeps the headers that it sets
+    itself.
     """
 
     def __init__(
-        self, app: ASGIApp, hosts: Iterable[str], password: str | None = None, metrics_password: str | None = None
+        self, app: ASGIApp, names: Iterable[str], password: str | None = None, metrics_password: str | None = None
     ) -> None:
-        self._app, self._hosts = app, frozenset(hosts)
+        self._app, self._names = app, frozenset(names)
         self._password, self._metrics_password = password, metrics_password
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -60,13 +65,15 @@ class Guard:
         await (refusal or self._app)(scope, receive, send_guarded)
 
     def _refusal(self, scope: Scope) -> PlainTextResponse | None:
-        if Headers(scope=scope).get("host", "").lower() not in self._hosts:
+        headers = Headers(scope=scope)
+        if _HOST.sub("", headers.get("host", "").lower()) not in self._names:
             return PlainTextResponse("this page answers only to 127.0.0.1 and localhost\n", 421)
         if scope["method"] == "POST" and scope["path"] == query_reports.PATH:
             return None
         if scope["method"] not in ("GET", "HEAD"):
             return PlainTextResponse("this page only reads: GET\n", 405, {"allow": "GET, HEAD"})
-        if scope["path"].startswith(_WORK) and Headers(scope=scope).get("sec-fetch-site") in _OTHER_SITES:
+        is_work = scope["path"].startswith(_WORK) or headers.get("sec-fetch-dest", "document") != "document"
+        if is_work and headers.get("sec-fetch-site") in _OTHER_SITES:
             return PlainTextResponse("a page of another site may not start this: open its address yourself\n", 403)
         if self._password is not None and scope["path"] != HEALTH and not self._knows_password(scope):
             challenge = {"www-authenticate": 'Basic realm="lambda-kappa", charset="UTF-8"'}

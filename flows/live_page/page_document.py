@@ -12,7 +12,7 @@ from flows.live_page import words
 from flows.live_page.partition_lags import partition_lags
 from flows.live_page.picture import picture_states, picture_summary, picture_texts
 from flows.live_page.recent_samples import RecentSamples
-from flows.live_page.snapshot import Snapshot
+from flows.live_page.snapshot import GateState, Snapshot
 
 Row = tuple[str, ...]
 _MOST_ROWS = 200  # of a table of the page: an instance may have thousands of partitions
@@ -42,6 +42,7 @@ def page_document(snapshot: Snapshot, samples: RecentSamples) -> dict[str, Any]:
         "texts": texts,
         "states": picture_states(snapshot),
         "tables": {name: _bounded(rows) for name, rows in _tables(snapshot, samples).items()},
+        "quality": _quality(snapshot.gate.value),
         "sample": last,
         "marks": samples.marks,
     }
@@ -179,6 +180,11 @@ def _quarantine(snapshot: Snapshot) -> Iterable[tuple[bool, Row]]:
         for number, entry in enumerate(rule.examples):
             of_rule = (rule.topic, rule.rule, f"{rule.records:,} of {rule.looked_at:,}") if number == 0 else ("",) * 3
             yield rule.topic in exceeded, (*of_rule, str(entry.position), entry.text)
+
+
+def _quality(gate: GateState | None) -> str:
+    """The address of the Data Docs of the build that was checked last; "" without any."""
+    return f"/quality/{gate.build}/index.html" if gate and gate.has_pages else ""
 
 
 def _gate(snapshot: Snapshot) -> Iterable[tuple[bool, Row]]:

@@ -29,7 +29,7 @@ class Reading(Generic[T]):
     """The last good value of a part, when it was read and how many seconds that took.
 
     ``problem`` says why the last attempt gave no value; "" if it gave this one. ``clock`` is ``at`` by a clock that
-    nobody sets, in seconds.
+    nobody sets, in seconds. ``rest`` is for how many seconds the part rests after it.
     """
 
     value: T | None = None
@@ -37,6 +37,7 @@ class Reading(Generic[T]):
     seconds: float = 0.0
     problem: str = _NOT_READ
     clock: float = 0.0
+    rest: float = 0.0
 
     @property
     def is_awaited(self) -> bool:
@@ -100,7 +101,8 @@ class Part(Generic[T]):
         try:
             value = self._read()
             now = time.monotonic()
-            self._reading = Reading(value, datetime.now(UTC), now - began, "", now)
+            resting = rest(now - began, self._longest_rest)
+            self._reading = Reading(value, datetime.now(UTC), now - began, "", now, resting)
         except LkError as error:
             self._reading = replace(self._reading, problem=f"{error.what}: {error.fix}" if error.fix else error.what)
         except BaseException as error:  # a panic of delta-rs is no Exception, and must not end the reads

@@ -80,7 +80,7 @@ class RecentSamples:
             return self._append(LiveSample(snapshot.at.timestamp(), None, None, None, None))
         if self._ends and self._ends[-1].clock == log.clock:
             return None
-        runs = {live.run.id: _by_topic(read_up_to(live.run, live.last).ends) for live in serving(snapshot)}
+        runs = {live.run.id: _read_up_to(live) for live in serving(snapshot) if live.is_read}
         ends = _by_topic((part.topic, part.partition, part.end) for part in log.value)
         self._ends.append(_Ends(log.clock, ends, runs))
         waiting = self.waiting(snapshot).values()
@@ -140,11 +140,12 @@ class RecentSamples:
     def _seconds_waiting(self, snapshot: Snapshot) -> Iterable[tuple[Name, float | None]]:
         status, sources = snapshot.status.value, snapshot.sources
         is_known = bool(self._ends) and not snapshot.log.problem
-        runs = {live.run.id: _by_topic(read_up_to(live.run, live.last).ends) for live in snapshot.runs.value or ()}
+        runs = {live.run.id: _read_up_to(live) for live in snapshot.runs.value or () if live.is_read}
         for view in status.views if status else ():
             if view.view in sources:
-                of_run, topics = runs.get(view.run, {}) if view.run else {}, frozenset(sources[view.view])
-                yield view.view, self._since_unserved(_served(of_run, view.cut, topics)) if is_known else None
+                of_run = runs.get(view.run) if view.run else {}
+                served = _served(of_run, view.cut, frozenset(sources[view.view])) if of_run is not None else None
+                yield view.view, self._since_unserved(served) if is_known and served is not None else None
 
     def _since_unserved(self, served: _ByTopic) -> float:
         """Seconds since the first sample whose log had a record that is not served; the ends of a log only grow."""
@@ -188,6 +189,10 @@ class RecentSamples:
 def serving(snapshot: Snapshot) -> tuple[LiveRun, ...]:
     """The runs that serve."""
     return tuple(live for live in snapshot.runs.value or () if live.role == "serving")
+
+
+def _read_up_to(live: LiveRun) -> _ByTopic:
+    return _by_topic(read_up_to(live.run, live.last).ends)
 
 
 def _marks(snapshot: Snapshot) -> Iterable[tuple[_MarkId, Mark]]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from core.identifiers import Name
-from flows.live_page.parts import Reading, rest
+from flows.live_page.parts import Reading
 from flows.overview import Overview, process_problems
 from flows.routes import RouteState
 from infra.control import run_roles
@@ -37,13 +37,17 @@ class PartitionEnds:
 
 @dataclass(frozen=True)
 class LiveRun:
-    """A run that has not ended: its role, its state, its last epoch, and its progress if it is a replay."""
+    """A run that has not ended: its role, its state, its last epoch, and its progress if it is a replay.
+
+    ``is_read`` is False where its manifest cannot be read: then no last epoch does not mean that there was none.
+    """
 
     run: Run
     role: run_roles.Role
     state: RunState
     last: Epoch | None
     progress: ReplayProgress | None
+    is_read: bool = True
 
 
 @dataclass(frozen=True)
@@ -66,10 +70,14 @@ class LakeState:
 
 @dataclass(frozen=True)
 class GateState:
-    """The build that was checked last, with all its results; None before the first one."""
+    """The build that was checked last, with all its results; None before the first one.
+
+    ``has_pages``: its Data Docs are on this machine.
+    """
 
     build: Name | None = None
     results: tuple[CheckResult, ...] = ()
+    has_pages: bool = False
 
 
 @dataclass(frozen=True)
@@ -113,7 +121,8 @@ class Snapshot:
     def process_states(self) -> tuple[ServerState, ...]:
         """The last state of every process. That one died is read apart: whether the others answer may take long."""
         dead = {process.name: process for process in self.dead.value or ()}
-        return tuple(dead.get(process.name, process) for process in self.processes.value or ())
+        last = {process.name: process for process in self.processes.value or ()}
+        return tuple((last | dead).values())
 
     @property
     def sources(self) -> dict[Name, tuple[Name, ...]]:
@@ -127,9 +136,11 @@ class Snapshot:
         if status is None:
             return (f"the state is unknown: {self.status.problem}",)
         old = process_problems(status.processes)
-        new = process_problems(self.process_states) if self.processes.value is not None else old
+        new = process_problems(self.process_states)
+        if self.processes.value is None:
+            new = tuple(dict.fromkeys((*new, *old)))
         lines = (*new, *(line for line in status.unhealthy if line not in old))
         age = self.clock - self.status.clock
-        is_old = age > _OLD + self.status.seconds + rest(self.status.seconds)
+        is_old = age > _OLD + 2 * self.status.seconds + self.status.rest  # the next read takes as long again
         late = (f"the state is {age:.0f} s old: {self.status.problem or 'not read again'}",) if is_old else ()
         return (*late, *dict.fromkeys(lines))

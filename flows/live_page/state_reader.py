@@ -172,7 +172,7 @@ def _live_run(settings: Settings, run: Run, role: run_roles.Role, state: RunStat
         progress = replay_state.progress_of(settings, run, state) if run.kind == "replay" else None
         return LiveRun(run, role, state, last_epoch(settings, run.id), progress)
     except Refused:  # its state says why
-        return LiveRun(run, role, state, None, None)
+        return LiveRun(run, role, state, None, None, is_read=False)
 
 
 def _lake(newest: NewestChanges, settings: Settings) -> LakeState:
@@ -208,7 +208,10 @@ def _quarantine(settings: Settings) -> tuple[NewestRule, ...]:
 
 def _gate(settings: Settings) -> GateState:
     build = check_results.last_judged_build(settings)
-    return GateState(build, tuple(check_results.of_build(settings, build))) if build else GateState()
+    if build is None:
+        return GateState()
+    has_pages = check_results.pages(settings, build).is_file()
+    return GateState(build, tuple(check_results.of_build(settings, build)), has_pages)
 
 
 def _routes(settings: Settings) -> tuple[RouteState, ...]:

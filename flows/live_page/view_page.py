@@ -86,15 +86,21 @@ class ViewPages:
         if view is None:
             mistakes = "".join(f"\na definition is not used, because of a mistake: {problem}" for problem in problems)
             raise Refused(f"there is no view {name}{mistakes}")
-        sample = self._sample(catalog, view)
+        sample = self._sample(view)
         return _page(catalog, view, snapshot, sample, command_of(self._settings))
 
-    def _sample(self, catalog: Catalog, view: Name) -> Reading[QueryResult]:
-        query = partial(read.show, self._settings, catalog, view, limit=SAMPLE_ROWS)
-        part = self._samples.setdefault(view, Part(f"rows of {view}", query, every=_SAMPLE_EVERY, limit=2 * _PATIENCE))
+    def _sample(self, view: Name) -> Reading[QueryResult]:
+        query, limit = partial(_rows_of, self._settings, view), 2 * _PATIENCE
+        part = self._samples.setdefault(view, Part(f"rows of {view}", query, every=_SAMPLE_EVERY, limit=limit))
         if thread := part.start_if_due(0):
             thread.join(_PATIENCE)
         return part.reading
+
+
+def _rows_of(settings: Settings, view: Name) -> QueryResult:
+    """The first rows by the keys that the definition has now: it may change while the page is up."""
+    catalog, _ = definition_files.load_usable(settings)
+    return read.show(settings, catalog, view, limit=SAMPLE_ROWS)
 
 
 def _page(catalog: Catalog, name: Name, snapshot: Snapshot, sample: Reading[QueryResult], lk: str) -> ViewPage:

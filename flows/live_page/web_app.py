@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -10,14 +11,16 @@ from urllib.parse import quote
 
 import uvicorn
 from fastapi import FastAPI, Request
-from fastapi.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 from jinja2 import Environment
 
 from core.errors import LkError, Refused, TryAgain
-from flows.live_page import chart_library, metrics, runbooks, words
+from core.safe_text import several_lines
+from flows.live_page import metrics, runbooks, words
+from flows.live_page.chart_library import ChartLibrary
 from flows.live_page.collector import Collector, Rendered
-from flows.live_page.guard import HEALTH, METRICS, Guard
+from flows.live_page.guard import HEALTH, METRICS, NAMES, VEGA, Guard
 from flows.live_page.page_commands import command_of
 from flows.live_page.query_log import LARGEST, QueryLog
 from flows.live_page.trace_rows import page_with_rows
@@ -43,7 +46,7 @@ def serve(settings: Settings) -> None:
     listening = _listen(settings)
     collector.start()
     config = uvicorn.Config(
-        Guard(web_app(settings, collector), _hosts(settings), *_passwords(settings)),
+        Guard(web_app(settings, collector), NAMES, *_passwords(settings)),
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -58,16 +61,14 @@ def web_app(settings: Settings, collector: Collector) -> FastAPI:
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     templates, views = _templates(settings), ViewPages(settings)
     query_log = QueryLog(settings)
-    one_bundle = threading.Lock()
+    charts = ChartLibrary()
     one_trace = threading.Lock()  # each one reads Kafka and the lake
     one_with_rows = threading.Lock()  # each one starts Spark
 
     @app.get("/")
     def index() -> HTMLResponse:
         collector.look()
-        return HTMLResponse(
-            templates.get_template("index.html").render(snapshot=collector.snapshot, links=_links(settings))
-        )
+        return _page(templates.get_template("index.html").render(snapshot=collector.snapshot, links=_links(settings)))
 
     @app.get("/page.json")
     async def page(request: Request) -> Response:
@@ -84,13 +85,12 @@ def web_app(settings: Settings, collector: Collector) -> FastAPI:
             return PlainTextResponse(f"{collector.failure}\n", 503)
         return _ENDED if collector.has_ended else _answer(request, collector.metrics, metrics.CONTENT_TYPE)
 
-    @app.get("/static/vega.js")
-    def vega() -> Response:
-        with one_bundle:
-            try:
-                return FileResponse(chart_library.script(settings), media_type="text/javascript")
-            except TryAgain as error:
-                return _later(str(error))
+    @app.get(VEGA)
+    async def vega(request: Request) -> Response:
+        try:
+            return _answer(request, Rendered.of(await charts.script()), "text/javascript")
+        except (OSError, subprocess.SubprocessError) as error:
+            return _later(f"the charts have no library: {error}")
 
     @app.get(HEALTH)
     async def health() -> PlainTextResponse:
@@ -102,8 +102,8 @@ def web_app(settings: Settings, collector: Collector) -> FastAPI:
         try:
             shown = views.page(name, collector.snapshot)
         except Refused as error:
-            return PlainTextResponse(f"{error}\n", 404)
-        return HTMLResponse(templates.get_template("view.html").render(page=shown, at=collector.snapshot.at))
+            return _missing(error)
+        return _page(templates.get_template("view.html").render(page=shown, at=collector.snapshot.at))
 
     def record_page(alone: threading.Lock, read: Callable[[], object]) -> Response:
         if not alone.acquire(blocking=False):  # a thread that waits is missing for the other pages
@@ -113,10 +113,10 @@ def web_app(settings: Settings, collector: Collector) -> FastAPI:
         except TryAgain as error:
             return _later(str(error))
         except LkError as error:
-            return PlainTextResponse(f"{error}\n", 404)
+            return _missing(error)
         finally:
             alone.release()
-        return HTMLResponse(templates.get_template("trace.html").render(page=shown))
+        return _page(templates.get_template("trace.html").render(page=shown))
 
     @app.get("/trace/{topic}/{partition}/{offset}")
     def trace(topic: str, partition: int, offset: int) -> Response:
@@ -133,7 +133,7 @@ def web_app(settings: Settings, collector: Collector) -> FastAPI:
         shown = runbooks.runbook(RUNBOOKS, name)
         if shown is None:
             return PlainTextResponse("there is no such runbook\n", 404)
-        return HTMLResponse(templates.get_template("runbook.html").render(page=shown))
+        return _page(templates.get_template("runbook.html").render(page=shown))
 
     @app.get("/trace")
     def find(topic: str, partition: int, offset: int) -> Response:
@@ -156,14 +156,26 @@ def web_app(settings: Settings, collector: Collector) -> FastAPI:
 class _QualityPages(StaticFiles):
     """The Data Docs of the gate: files that load nothing, with their style inside."""
 
+    async def check_config(self) -> None:
+        """Nothing: before the first gate there is no folder, and a page of it is one that does not exist."""
+
     def file_response(self, *arguments: object, **named: object) -> Response:
         response = super().file_response(*arguments, **named)  # type: ignore[arg-type]
         response.headers["content-security-policy"] = _QUALITY_POLICY
         return response
 
 
+def _page(html: str) -> HTMLResponse:
+    """A page; a file name in it may be no text of UTF-8."""
+    return HTMLResponse(html.encode("utf-8", "backslashreplace"))
+
+
+def _missing(error: LkError) -> PlainTextResponse:
+    return PlainTextResponse(f"{several_lines(str(error))}\n", 404)
+
+
 def _later(text: str) -> Response:
-    return PlainTextResponse(f"{text}\n", 503, {"retry-after": "10"})
+    return PlainTextResponse(f"{several_lines(text)}\n", 503, {"retry-after": "10"})
 
 
 def _answer(request: Request, rendered: Rendered, media_type: str) -> Response:
@@ -197,10 +209,6 @@ def _passwords(settings: Settings) -> tuple[str, ...]:
     secrets = local_secrets(settings.data)
     files = (secrets.page_password, secrets.metrics_password) if secrets else ()
     return tuple(read_password(file, "a password of this page", AGAIN) for file in files)
-
-
-def _hosts(settings: Settings) -> tuple[str, ...]:
-    return tuple(f"{name}:{settings.ui_port}" for name in (LOOPBACK, "localhost"))
 
 
 def _listen(settings: Settings) -> socket.socket:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from core.decoding.redrive_headers import ORIGIN, origin_of
 from core.identifiers import Name
 from core.positions import RecordPosition
@@ -17,17 +19,24 @@ from infra.settings import Settings
 
 def read_redriven(settings: Settings, position: RecordPosition, raw: RawRecord | None) -> RedriveLink:
     """Which record this one repairs, and which record repairs it."""
-    original = _origin(raw)
-    if original:
-        return RedriveLink(original=original, note="this record is a repaired copy")
-    return guarded(lambda: _copy(settings, position), lambda why: RedriveLink(problem=why))
+    return guarded(lambda: _link(settings, position, _origin(raw)), lambda why: RedriveLink(problem=why))
 
 
-def _origin(raw: RawRecord | None) -> str:
+def _link(settings: Settings, position: RecordPosition, origin: RecordPosition | None) -> RedriveLink:
+    if origin and redrives.naming(settings, str(origin)):
+        return RedriveLink(original=str(origin), note="this record is a repaired copy")
+    link = _copy(settings, position)
+    is_forged = origin is not None and not link.note  # or the redrive was lost with its control table
+    return replace(link, note=f"a header calls it a copy of {origin}, which no redrive names") if is_forged else link
+
+
+def _origin(raw: RawRecord | None) -> RecordPosition | None:
+    """What the header of a copy names. Any producer may have written one: None for what is no position."""
     try:
-        return origin_of(raw.headers) or "" if raw else ""
-    except UnicodeDecodeError:  # a header of this name that no redrive wrote
-        return ""
+        text = origin_of(raw.headers) if raw else None
+        return RecordPosition.parse(text) if text else None
+    except ValueError:
+        return None
 
 
 def _copy(settings: Settings, position: RecordPosition) -> RedriveLink:

@@ -54,6 +54,12 @@ def newest_epochs(path: str, columns: Sequence[Column], units: pa.Table, epoch: 
     return newest
 
 
+def distinct_rows(path: str, columns: Sequence[str], condition: pc.Expression) -> list[Row]:
+    """The values of some columns among the rows that meet a condition, each combination once."""
+    rows = {tuple(cell(row[name]) for name in columns) for row in _rows(path, columns, condition)}
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
 def absent(places: Sequence[Row], rows: Sequence[Row]) -> tuple[str, ...]:
     """The places, as texts, that none of the rows has."""
     names = list(places[0]) if places else []

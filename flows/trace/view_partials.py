@@ -17,7 +17,15 @@ from flows.trace.cells import MOST_ROWS, guarded, row_of
 from flows.trace.row_changes import RowChanges
 from flows.trace.run_epochs import RunStage
 from flows.trace.stages import PartialRow, Row, ViewPartials
-from flows.trace.table_rows import absent, at_places, first_rows, newest_epochs, place_columns, place_text
+from flows.trace.table_rows import (
+    absent,
+    at_places,
+    distinct_rows,
+    first_rows,
+    newest_epochs,
+    place_columns,
+    place_text,
+)
 from infra.control.manifest import Epoch
 from infra.lake import data_files, delta, table_paths
 from infra.settings import Settings
@@ -75,7 +83,7 @@ def _read(
     covering = (pc.field("first_epoch") <= number) & (pc.field("last_epoch") >= number)
     condition = covering & at_places(place_columns(contribution.view), places)
     rows = _partial_rows(settings, run, contribution.view, partials.table, condition)
-    missing = absent(_rows_of(places), [_only(row.cells, places.column_names) for row in rows])
+    missing = absent(_rows_of(places), distinct_rows(partials.table, places.column_names, condition))
     return replace(partials, rows=rows, missing=tuple(f"the partial row of {place}" for place in missing))
 
 
@@ -137,7 +145,3 @@ def _kept_event(path: str, epoch: int, contribution: Contribution) -> Row | None
 
 def _rows_of(table: pa.Table) -> list[Row]:
     return [row_of(row) for row in table.to_pylist()]
-
-
-def _only(row: Row, names: list[str]) -> Row:
-    return {name: row[name] for name in names}

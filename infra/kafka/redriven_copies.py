@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,6 +11,7 @@ from confluent_kafka import Message
 from core.cut import Cut
 from core.decoding.redrive_headers import origin_of
 from core.identifiers import Name
+from core.positions import RecordPosition
 from infra.kafka import kafka_admin
 from infra.kafka.log_reader import committed_records
 from infra.settings import Settings
@@ -38,8 +38,11 @@ def read_copies(settings: Settings, topics: Iterable[Name], start: Cut) -> dict[
 
 
 def _origin(message: Message, topic: Name, partitions: int) -> str | None:
-    """The coordinates that a copy names; None for another record, and for coordinates that no redrive writes."""
+    """The position that a copy names; None for another record, and for a position that no redrive writes."""
     headers: Any = message.headers() or ()
     origin = origin_of(headers) or ""
-    place = re.fullmatch(rf"{topic}/(0|[1-9][0-9]{{0,5}})/(0|[1-9][0-9]{{0,18}})", origin, re.ASCII)
-    return origin if place and int(place[1]) < partitions else None
+    try:
+        position = RecordPosition.parse(origin)
+    except ValueError:
+        return None
+    return origin if position.topic == topic and position.partition < partitions else None

@@ -114,8 +114,14 @@ def server_states(settings: Settings) -> tuple[ServerState, ...]:
 
 def dead_processes(settings: Settings) -> tuple[ServerState, ...]:
     """Every process of the instance that was started, not stopped, and does not run. It asks no server."""
-    names = local_processes.recorded_names(settings)
-    return tuple(state for name in names if (state := _state(settings, name, None)).status == "died")
+    recorded = [local_processes.recorded(settings, name) for name in local_processes.recorded_names(settings)]
+    return tuple(
+        ServerState(
+            process.name, "died", process.pid, process.address, local_processes.log_file(settings, process.name)
+        )
+        for process in recorded
+        if process and not local_processes.running_process(settings, process.name)
+    )
 
 
 def log_lines(settings: Settings, name: str, lines: int = 40, follow: bool = False) -> Iterator[str]:

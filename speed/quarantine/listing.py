@@ -1,4 +1,4 @@
-"""Lists quarantined records: their coordinates, the rules that they broke, and their bytes."""
+"""Lists quarantined records: their positions, the rules that they broke, and their bytes."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class QuarantinedRecord:
 def list_quarantined(
     settings: Settings, *, catalog: Catalog, topic: Name | None = None, limit: int | None = None
 ) -> list[QuarantineEntry]:
-    """Every record that the catalog's decoders refuse, once, by coordinates; at most ``limit``.
+    """Every record that the catalog's decoders refuse, once, by position; at most ``limit``.
 
     They are in the quarantine of the runs and, for offsets that no run has read, in the archive.
     """
@@ -97,7 +97,7 @@ def list_quarantined(
 def entries_at(
     settings: Settings, catalog: Catalog, topic: Name, at: Collection[tuple[int, int]] | None
 ) -> list[QuarantineEntry]:
-    """The entries of a topic at some partitions and offsets, or all of them with None, by coordinates."""
+    """The entries of a topic at some partitions and offsets, or all of them with None, by position."""
     if at is not None and not at:
         return []
     where = None if at is None else quarantine_tables.at_places(at)

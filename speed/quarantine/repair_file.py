@@ -39,7 +39,7 @@ class Exported:
 
 @dataclass(frozen=True)
 class Repaired:
-    """A line of the file: the coordinates of the original, and the key and value of its copy."""
+    """A line of the file: the position of the original, and the key and value of its copy."""
 
     line: int
     topic: Name

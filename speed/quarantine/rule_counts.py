@@ -1,4 +1,4 @@
-"""Counts quarantined records by topic and rule; of one topic at a time, their coordinates and rules are in memory."""
+"""Counts quarantined records by topic and rule; of one topic at a time, their positions and rules are in memory."""
 
 from __future__ import annotations
 

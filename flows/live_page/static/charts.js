@@ -3,18 +3,21 @@
 
 const AXIS = { title: null, grid: false, labelColor: "var(--faint)", domainColor: "var(--rule)", tickColor: "var(--rule)" };
 const OPTIONS = { actions: false, ast: true, defaultStyle: false, renderer: "svg", tooltip: false };
-const STEPS = 300; // a chart is drawn again once its lines would move by one of so many steps
-const charts = {}; // by place: the newest time that is drawn, and the promise of Vega's view
+// A chart is drawn again after a new mark, and once its lines would move by one of so many steps, or after some seconds.
+const STEPS = 300, LONGEST = 12;
+const charts = {}; // by place: the newest time and mark that are drawn, and the promise of Vega's view
 
 function specification(keys, label, rows) {
-  const at = { field: "at", type: "temporal", scale: { type: "utc" }, axis: { ...AXIS, format: "%H:%M:%S", tickCount: 5 } };
+  const at = { field: "at", type: "temporal", scale: { type: "utc" }, axis: { ...AXIS, format: "%H:%M:%S UTC", tickCount: 5 } };
   const count = { type: "quantitative", scale: { nice: false }, axis: { ...AXIS, format: "~s", tickCount: 3 } };
   const colors = { domain: keys, range: ["var(--first)", "var(--second)"].slice(0, keys.length) };
   return {
     description: label, width: "container", height: 130, background: null, data: { name: "samples" }, datasets: rows,
     autosize: { type: "fit", contains: "padding" },
     layer: [
-      { mark: { type: "rule", opacity: 0 }, encoding: { y: { ...count, datum: 1 } } }, // the axis never ends below 1
+      { // the axis never ends below 1
+        data: { values: [{}] }, mark: { type: "rule", opacity: 0 }, encoding: { y: { ...count, datum: 1 } },
+      },
       {
         data: { name: "marks" }, mark: { type: "rule", color: "var(--mark)", strokeDash: [2, 3] },
         encoding: { x: at, tooltip: { field: "text" } },
@@ -37,12 +40,14 @@ function drawChart(place, samples, keys, marks, label) {
   if (samples.length < 2 || !window.vegaEmbed) return; // the library is loading, or the page goes on without charts
   const first = samples[0].at, last = samples[samples.length - 1].at;
   const chart = charts[place];
-  if (chart && Math.abs(last - chart.last) < (last - first) / STEPS) return;
+  const mark = marks.length ? marks[marks.length - 1].text : "";
+  const isNew = !chart || mark !== chart.mark || Math.abs(last - chart.last) >= Math.min((last - first) / STEPS, LONGEST);
+  if (!isNew) return;
   const rows = { samples: inMilliseconds(samples), marks: inMilliseconds(marks.filter(mark => mark.at >= first && mark.at <= last)) };
   if (chart) {
-    chart.last = last;
+    Object.assign(chart, { last, mark });
     chart.drawn.then(({ view }) => view.data("samples", rows.samples).data("marks", rows.marks).runAsync());
   } else {
-    charts[place] = { last, drawn: vegaEmbed(`#${place}`, specification(keys, label, rows), OPTIONS) };
+    charts[place] = { last, mark, drawn: vegaEmbed(`#${place}`, specification(keys, label, rows), OPTIONS) };
   }
 }

@@ -89,9 +89,9 @@ function place(page) {
   for (const [id, text] of Object.entries(page.texts)) show(id, text);
   for (const [id, state] of Object.entries(page.states)) document.getElementById(id).dataset.state = state;
   for (const [name, table] of Object.entries(page.tables)) fill(name, table);
-  const quality = document.getElementById("quality"), checks = page.tables.gate.rows;
-  quality.hidden = checks.length === 0;
-  if (checks.length) quality.href = `/quality/${encodeURIComponent(checks[0][0])}/index.html`;
+  const quality = document.getElementById("quality");
+  quality.hidden = page.quality === "";
+  if (page.quality) quality.href = page.quality;
   const newest = samples.length ? samples[samples.length - 1].at : 0;
   if (page.sample && page.sample.at !== newest) { // one before the newest: the clock of the server was set back
     samples = [...samples.filter(sample => sample.at < page.sample.at), page.sample].slice(-SAMPLES);

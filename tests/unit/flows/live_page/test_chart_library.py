@@ -1,29 +1,39 @@
-"""The script that draws the charts comes from a package, once for each version of it."""
+"""The script that draws the charts comes from a package: it is made once, and a failure is not kept."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
+import asyncio
+import subprocess
 
 import pytest
 
-from core.errors import TryAgain
 from flows.live_page import chart_library
-from infra.settings import Settings
+from flows.live_page.chart_library import ChartLibrary
 
 
-def test_the_script_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = Settings(data=tmp_path, cache=tmp_path / "cache")
-    file = chart_library.script(settings)
-    assert "window.vegaEmbed" in file.read_text("utf-8")
-    monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    assert chart_library.script(settings) == file
-    assert list(settings.cache.iterdir()) == [file]
+def test_the_script_is_made_once_for_all_who_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, bundle = list[bytes](), chart_library._bundle
+
+    def counting() -> bytes:
+        made.append(bundle())
+        return made[-1]
+
+    monkeypatch.setattr(chart_library, "_bundle", counting)
+    library = ChartLibrary()
+
+    async def many() -> list[bytes]:
+        return await asyncio.gather(*(library.script() for _ in range(50)))
+
+    scripts = [*asyncio.run(many()), asyncio.run(library.script())]
+    assert len(made) == 1
+    assert b"window.vegaEmbed" in made[0]
+    assert scripts == made * 51
 
 
-def test_a_script_that_cannot_be_made_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = Settings(data=tmp_path, cache=tmp_path / "cache")
-    monkeypatch.setattr(chart_library, "_BUNDLE", "import sys; open(sys.argv[1], 'w').write('half'); sys.exit(3)")
-    with pytest.raises(TryAgain, match="the charts have no library"):
-        chart_library.script(settings)
-    assert list(settings.cache.iterdir()) == []
+def test_a_script_that_could_not_be_made_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    library, right = ChartLibrary(), chart_library._BUNDLE
+    monkeypatch.setattr(chart_library, "_BUNDLE", "import sys; print('half'); sys.exit(3)")
+    with pytest.raises(subprocess.CalledProcessError):
+        asyncio.run(library.script())
+    monkeypatch.setattr(chart_library, "_BUNDLE", right)
+    assert b"window.vegaEmbed" in asyncio.run(library.script())

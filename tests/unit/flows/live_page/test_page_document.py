@@ -138,6 +138,32 @@ def test_what_is_no_unicode_is_escaped_as_json_cannot_hold_it() -> None:
     assert b"speed-" in to_json(texts)
 
 
+def test_a_process_that_died_is_unhealthy_while_nobody_else_is_known() -> None:
+    """The first look at the servers hangs, or a run was started after the last one."""
+    now = snapshot()
+    died = replace(now.dead, value=(ServerState("speed-r000001", "died", 12, "", None),))
+    line = "speed-r000001 died: `lk speed start`, or `lk replay start` for a replay in progress, starts it"
+    for others in (None, (ServerState("kafka", "up", 3, "", None),)):
+        blind = replace(now, processes=replace(now.processes, value=others), dead=died)
+        assert document(blind)["unhealthy"] == (line,)
+        assert ("speed-r000001", "died", "12", "", "") in rows(blind, "processes")
+
+
+def test_a_state_that_takes_long_to_read_is_not_old_before_it_can_be_read_again() -> None:
+    """A read of 25 s rests for 100 s, and the next one takes 25 s again."""
+    now, long = snapshot(0), {"seconds": 25.0, "rest": 100.0}
+    for seconds, lines in ((209, ()), (211, ("the state is 211 s old: not read again",))):
+        assert document(replace(snapshot(seconds), status=replace(now.status, **long)))["unhealthy"] == lines  # type: ignore[arg-type]
+
+
+def test_the_pages_of_the_gate_are_linked_where_they_are() -> None:
+    now = snapshot()
+    assert now.gate.value
+    assert document(now)["quality"] == ""
+    here = replace(now, gate=replace(now.gate, value=replace(now.gate.value, has_pages=True)))
+    assert document(here)["quality"] == "/quality/b000002/index.html"
+
+
 def test_a_clock_that_was_set_makes_no_state_old() -> None:
     now = snapshot(0)
     ahead = replace(now, at=now.at + timedelta(hours=1), clock=now.clock + 2)

@@ -39,6 +39,23 @@ def test_waiting_is_the_time_since_a_sample_first_had_a_record_that_is_not_shown
     assert samples.waiting(snapshot(8, end=110, committed=110)) == {VIEW: 0.0}
 
 
+def test_a_run_that_cannot_be_read_for_a_while_gives_no_rate_and_no_waiting() -> None:
+    """Its manifest was damaged: that is no run which has read nothing, and no jump once it is repaired."""
+    samples = RecentSamples()
+    samples.add(snapshot(0, end=1_000_000, committed=1_000_000))
+    damaged = snapshot(10, end=1_000_010, committed=1_000_010)
+    assert damaged.runs.value
+    unread = tuple(replace(live, last=None, is_read=False) for live in damaged.runs.value)
+    damaged = replace(damaged, runs=replace(damaged.runs, value=unread))
+    samples.add(damaged)
+    assert samples.run_rates() == {}
+    assert samples.waiting(damaged) == {VIEW: None}
+    samples.add(snapshot(20, end=1_000_020, committed=1_000_020))
+    assert samples.run_rates() == {}
+    samples.add(snapshot(30, end=1_000_120, committed=1_000_120))
+    assert samples.run_rates() == {RUN: 10.0}
+
+
 def test_while_kafka_is_away_the_sample_has_no_numbers() -> None:
     samples = RecentSamples()
     samples.add(snapshot(0))

@@ -8,15 +8,21 @@ from pathlib import Path
 
 import pytest
 
+from core.catalog import Catalog
 from core.errors import Refused
 from core.identifiers import Name
+from core.view import Rollup
+from flows.live_page import parts, view_page
 from flows.live_page.snapshot import Snapshot
 from flows.live_page.view_page import ViewPage, ViewPages
 from flows.live_page.web_app import _templates
 from infra.control.pins import Pin
 from infra.control.publications import Change, PublicationState
+from infra.definitions import definition_files
 from infra.local.ports import free_ports
 from infra.settings import Settings
+from infra.trino.client import QueryResult
+from serving import read
 from tests.support.examples.live_snapshot import AT, VIEW, snapshot
 
 TRADES = Name("trades_by_day")
@@ -111,3 +117,27 @@ def test_commands_address_the_instance_that_is_shown(tmp_path: Path) -> None:
 def test_without_trino_it_says_so_and_shows_the_rest(page: ViewPage) -> None:
     assert page.sample.problem.startswith("Trino does not answer at http://127.0.0.1:")
     assert (page.rows, page.state) == ((), None)
+
+
+def test_sample_rows_are_sorted_by_the_keys_that_the_definition_has_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A definition may change while the page is up."""
+    pages, catalog = ViewPages(Settings(data=tmp_path)), definition_files.load_usable(Settings(data=tmp_path))[0]
+    view = catalog.views[TRADES]
+    assert isinstance(view, Rollup)
+    renamed = replace(view, keys=(replace(view.keys[0], name="symbol"), *view.keys[1:]))
+    sorted_by: list[str] = []
+
+    def show(_: Settings, of: Catalog, name: Name, *, limit: int) -> QueryResult:
+        sorted_by.append(of.views[name].key_columns[0].name)
+        return QueryResult((), (), ())
+
+    monkeypatch.setattr(read, "show", show)
+    monkeypatch.setattr(view_page, "_SAMPLE_EVERY", 0.0)
+    monkeypatch.setattr(parts, "REST", 0.0)
+    for views in (catalog.views, {**catalog.views, TRADES: renamed}):
+        now = replace(catalog, views=views)
+        monkeypatch.setattr(definition_files, "load_usable", lambda *_, now=now: (now, ()))
+        pages.page("trades_by_day", snapshot())
+    assert sorted_by == ["ticker", "symbol"]

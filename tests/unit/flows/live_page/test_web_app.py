@@ -94,6 +94,32 @@ def test_a_local_airflow_has_a_link_and_none_without(tmp_path: Path) -> None:
     assert link not in page.get("/").text
 
 
+def test_a_file_name_that_is_no_text_of_utf_8_breaks_no_page(tmp_path: Path) -> None:
+    views = tmp_path / "caf\udce9"
+    views.mkdir()
+    (views / "broken.py").write_text("VIEW = 'no view'\n", "utf-8")
+    settings = Settings(data=tmp_path, views=(views,)).of_file(views / "lk.toml")
+    page = TestClient(web_app(settings, Collector(settings)))
+    assert (page.get("/").status_code, page.get("/runbook/lag-grows").status_code) == (200, 200)
+    missing = page.get("/view/broken")
+    assert (missing.status_code, "caf\\udce9" in missing.text) == (404, True)
+
+
+def test_before_the_first_gate_its_pages_are_not_there(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path)
+    page = TestClient(web_app(settings, Collector(settings)))
+    assert [page.get(f"/quality/{path}").status_code for path in ("", "b000001/index.html")] == [404, 404]
+    assert Collector(settings)._document["quality"] == ""
+
+
+def test_a_browser_that_has_the_script_of_the_charts_does_not_get_it_again(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path)
+    page = TestClient(web_app(settings, Collector(settings)))
+    answer = page.get("/static/vega.js")
+    assert (answer.status_code, len(answer.content) > 500_000) == (200, True)
+    assert page.get("/static/vega.js", headers={"if-none-match": answer.headers["etag"]}).status_code == 304
+
+
 def test_pages_say_how_their_commands_reach_this_instance(tmp_path: Path) -> None:
     settings = Settings(data=tmp_path)
     said = "<code>lk -c /srv/two.toml</code> instead of <code>lk</code>"

@@ -8,8 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from core.measures import Column
+from flows.trace.cells import row_of
 from flows.trace.stages import Row
-from flows.trace.table_rows import absent, at_places, first_rows, newest_epochs
+from flows.trace.table_rows import absent, at_places, distinct_rows, first_rows, newest_epochs
 from infra.lake import delta, idempotent_writes
 
 COLUMNS = (Column("ticker", "string"), Column("day", "timestamp"))
@@ -29,6 +30,16 @@ def written(folder: Path) -> str:
         path, pa.Table.from_pylist([dict(zip(SCHEMA.names, row, strict=True)) for row in rows], SCHEMA), "w", 0
     )
     return path
+
+
+def test_every_place_is_looked_up_however_many_rows_the_first_ones_have(tmp_path: Path) -> None:
+    """A rollup with two sources has two rows for a place: the first rows need not have every place."""
+    path, where = written(tmp_path), places(("A", DAY), ("A", NEXT), (None, DAY))
+    expected: list[Row] = [row_of(row) for row in where.to_pylist()]
+    shown = first_rows(path, SCHEMA.names, at_places(COLUMNS, where), 2)
+    assert len(absent(expected, [row_of(row) for row in shown])) > 0
+    distinct = distinct_rows(path, ["ticker", "day"], at_places(COLUMNS, where))
+    assert (len(distinct), absent(expected, distinct)) == (3, ())
 
 
 def test_only_rows_of_the_places_are_read(tmp_path: Path) -> None:
