@@ -10,7 +10,7 @@ from core.catalog import Catalog
 from core.compute.partial_rows import record_counts, totals_of
 from core.cut import Cut
 from core.identifiers import Name
-from core.positions import TopicPartition
+from core.positions import LogPartition
 from core.record_counts import RecordCounts, account_for
 from core.view import View
 from infra.control.builds import BuildCounts
@@ -48,7 +48,7 @@ def count_topic(spark: SparkSession, archive: Archive, views: Sequence[View], cu
     total = totals_of((row.asDict() for row in rows), (view.name for view in views))
     problems = []
     for span in cut.only([archive.topic]).since(start):
-        where = str(TopicPartition(span.topic, span.partition))
+        where = str(LogPartition(span.topic, span.partition))
         counts = total.partitions.get(where, RecordCounts())
         is_sum = counts.records == counts.decoded + counts.quarantined
         if not (is_sum and account_for(counts.records, span.size, gaps=archive.gaps)):

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from core.positions import LogPartition
 from core.unix_time import epoch_millis
-
-Partition = tuple[str, int]  # topic and partition
 
 
 @dataclass(frozen=True)
@@ -50,13 +49,12 @@ def record_digest(
     return digest.hexdigest()[:16]
 
 
-def marks_to_json(marks: Mapping[Partition, LogMark]) -> str:
+def marks_to_json(marks: Mapping[LogPartition, LogMark]) -> str:
     """``{"topic/partition": [offset, digest, leader epoch]}``."""
-    texts = {f"{topic}/{p}": [m.offset, m.digest, m.leader_epoch] for (topic, p), m in sorted(marks.items())}
+    texts = {str(partition): [m.offset, m.digest, m.leader_epoch] for partition, m in sorted(marks.items())}
     return json.dumps(texts, separators=(",", ":"))
 
 
-def marks_from_json(text: str | None) -> dict[Partition, LogMark]:
+def marks_from_json(text: str | None) -> dict[LogPartition, LogMark]:
     """The marks of ``marks_to_json``; none for None, which an older program wrote."""
-    places = {place.rpartition("/"): LogMark(*mark) for place, mark in json.loads(text or "{}").items()}
-    return {(topic, int(partition)): mark for (topic, _, partition), mark in places.items()}
+    return {LogPartition.parse(partition): LogMark(*mark) for partition, mark in json.loads(text or "{}").items()}

@@ -11,7 +11,7 @@ from core.identifiers import Name
 _POSITION = re.compile(r"(?P<topic>[^/]+)/(?P<partition>0|[1-9][0-9]{0,5})/(?P<offset>0|[1-9][0-9]{0,18})", re.ASCII)
 
 
-class TopicPartition(NamedTuple):
+class LogPartition(NamedTuple):
     """A partition of a topic."""
 
     topic: str
@@ -21,10 +21,10 @@ class TopicPartition(NamedTuple):
         return f"{self.topic}/{self.partition}"
 
     @staticmethod
-    def parse(text: str) -> TopicPartition:
+    def parse(text: str) -> LogPartition:
         """The partition of a text that ``str`` gave; ValueError for another text."""
         topic, partition = text.split("/")
-        return TopicPartition(topic, int(partition))
+        return LogPartition(topic, int(partition))
 
 
 class RecordPosition(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from core.catalog import Catalog
 from core.identifiers import Name
-from core.positions import TopicPartition
+from core.positions import LogPartition
 from core.record_counts import RecordCounts, Totals
 from infra.control import run_roles
 from infra.settings import Settings
@@ -21,7 +21,7 @@ def served_shares(
 ) -> tuple[QuarantineShare, ...]:
     """The topics with too many quarantined records among what is served, else among what its runs read last."""
     partitions = {
-        str(TopicPartition(counts.topic, counts.partition)): RecordCounts(
+        str(LogPartition(counts.topic, counts.partition)): RecordCounts(
             counts.decoded + counts.quarantined, counts.decoded, counts.quarantined
         )
         for counts in served

@@ -9,7 +9,7 @@ from core.catalog import Catalog
 from core.compute.merge_sql import ledger_sql
 from core.cut import Cut
 from core.identifiers import Name
-from core.positions import TopicPartition
+from core.positions import LogPartition
 from core.record_counts import RecordCounts, Totals, account_for
 from core.view import Rollup
 from infra.control.builds import Built, read_builds
@@ -101,7 +101,7 @@ def partition_counts(catalog: Catalog, states: Mapping[Name, ServedState]) -> tu
     for view, state in sorted(states.items(), key=lambda item: item[1].served_end.size):
         counted = _counted(state)
         for topic, partition, end in state.served_end.only(catalog.view(view).sources).ends:
-            counts = counted.get(str(TopicPartition(topic, partition)), RecordCounts())
+            counts = counted.get(str(LogPartition(topic, partition)), RecordCounts())
             gaps = catalog.topic(topic).compacted
             partitions[topic, partition] = PartitionCounts(
                 topic, partition, end, counts.decoded, counts.quarantined, gaps

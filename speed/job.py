@@ -17,6 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from core.catalog import Catalog
 from core.errors import NEW_RUN, RESUME_RUN, LkError, Refused, TryAgain
 from core.identifiers import Name
+from core.positions import LogPartition
 from infra.control import runs
 from infra.control.manifest import last_epoch, read_up_to
 from infra.control.run_roles import ServingWatch
@@ -201,7 +202,9 @@ def raise_reason(sink: EpochSink, error: Any) -> None:
 def _start(spark: SparkSession, settings: Settings, sink: EpochSink) -> StreamingQuery:
     run, last = sink.run, last_epoch(settings, sink.run.id)
     starting, position = _starting(settings, run), read_up_to(run, last)
-    sink.log.sample({(topic, p): position.end(topic, p) for topic, offsets in starting.items() for p in offsets})
+    sink.log.sample(
+        {LogPartition(topic, p): position.end(topic, p) for topic, offsets in starting.items() for p in offsets}
+    )
     options = {
         **source_options(settings, SMALL),  # big epochs read the log themselves
         "subscribe": ",".join(sorted(run.topics)),

@@ -17,7 +17,7 @@ from math import inf
 
 from core.catalog import Catalog
 from core.identifiers import Name, quoted
-from core.positions import TopicPartition
+from core.positions import LogPartition
 from flows.measure.demo_queries import count_sql
 from flows.measure.freshness import percentile
 from infra.control import runs
@@ -165,7 +165,7 @@ def _broken_rules(answers: Sequence[ReaderAnswer], period: Period) -> Iterator[s
 
 def _counts(settings: Settings, topic: Name, run: Name) -> Iterator[int]:
     added = (
-        sum(row.decoded for partition, row in epoch.counted.items() if TopicPartition.parse(partition).topic == topic)
+        sum(row.decoded for partition, row in epoch.counted.items() if LogPartition.parse(partition).topic == topic)
         for epoch in read_epochs(settings, run)
     )
     return accumulate(added, initial=runs.read_run(settings, run).start.only([topic]).size)

@@ -10,7 +10,7 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.registry import Collector
 from prometheus_client.samples import Sample
 
-from core.positions import TopicPartition
+from core.positions import LogPartition
 from core.safe_text import one_line
 from flows.live_page.recent_samples import RecentSamples
 from flows.live_page.snapshot import LiveRun, Snapshot
@@ -232,5 +232,5 @@ def _sizes(snapshot: Snapshot) -> Iterator[Metric]:
 
 
 def _labels(text: str) -> tuple[str, str]:
-    topic, partition = TopicPartition.parse(text)
+    topic, partition = LogPartition.parse(text)
     return topic, str(partition)

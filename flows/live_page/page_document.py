@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.identifiers import Name
+from core.positions import LogPartition
 from core.safe_text import one_line, several_lines, shortened
 from flows.live_page import words
 from flows.live_page.partition_lags import partition_lags
@@ -127,7 +128,7 @@ def _partitions(snapshot: Snapshot, samples: RecentSamples) -> Iterable[tuple[bo
     rates, lags = samples.topic_rates(), partition_lags(snapshot)
     ranked = sorted(lags, key=lambda line: -1 if line[1] is None else line[1], reverse=True)
     for part, lag in lags if len(lags) <= _MOST_ROWS else ranked:
-        rate = rates.get((part.topic, part.partition))
+        rate = rates.get(LogPartition(part.topic, part.partition))
         row = (part.topic, str(part.partition), words.count(part.start), words.count(part.end))
         yield False, (*row, words.rate(rate), words.count(lag))
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from core.identifiers import Name
-from core.log_mark import Partition
-from core.positions import TopicPartition
+from core.positions import LogPartition
 from flows.live_page.recent_samples import serving
 from flows.live_page.snapshot import LiveRun, PartitionEnds, Snapshot
 
@@ -20,12 +19,14 @@ def partition_lags(snapshot: Snapshot) -> list[tuple[PartitionEnds, int | None]]
     ]
 
 
-def _builds_alone(snapshot: Snapshot) -> dict[Name, list[dict[Partition, int]]]:
+def _builds_alone(snapshot: Snapshot) -> dict[Name, list[dict[LogPartition, int]]]:
     """Topic -> the ends of the build of each view that reads it and that no run serves."""
     sources, status = snapshot.sources, snapshot.status.value
-    ends: dict[Name, list[dict[Partition, int]]] = {}
+    ends: dict[Name, list[dict[LogPartition, int]]] = {}
     for view in (view for view in (status.views if status else ()) if view.run is None):
-        of_view: dict[Partition, int] = {(topic, partition): end for topic, partition, end in view.cut.ends}
+        of_view: dict[LogPartition, int] = {
+            LogPartition(topic, partition): end for topic, partition, end in view.cut.ends
+        }
         for topic in sources.get(view.view, ()):
             ends.setdefault(topic, []).append(of_view)
     return ends
@@ -35,14 +36,14 @@ def _of_runs(runs: Iterable[LiveRun], part: PartitionEnds) -> Iterable[int | Non
     for live in runs:
         if part.topic in live.run.topics:
             of_run = live.state.lag  # without the partitions in which it has no lag
-            yield None if of_run is None else of_run.get(str(TopicPartition(part.topic, part.partition)), 0)
+            yield None if of_run is None else of_run.get(str(LogPartition(part.topic, part.partition)), 0)
 
 
 def _of_builds(
-    snapshot: Snapshot, builds: Mapping[Name, list[dict[Partition, int]]], part: PartitionEnds
+    snapshot: Snapshot, builds: Mapping[Name, list[dict[LogPartition, int]]], part: PartitionEnds
 ) -> Iterable[int | None]:
     for ends in builds.get(part.topic, ()):
-        behind = max(0, part.end - ends.get((part.topic, part.partition), 0))
+        behind = max(0, part.end - ends.get(LogPartition(part.topic, part.partition), 0))
         yield None if snapshot.log.problem else behind
 
 

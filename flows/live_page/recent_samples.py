@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from core.cut import Cut
 from core.identifiers import Name
-from core.log_mark import Partition
+from core.positions import LogPartition
 from flows.live_page.snapshot import LiveRun, Snapshot
 from infra.control.manifest import read_up_to
 
@@ -106,14 +106,14 @@ class RecentSamples:
         """The marks, oldest first."""
         return tuple(sorted(self._marks.values()))
 
-    def topic_rates(self) -> dict[Partition, float]:
+    def topic_rates(self) -> dict[LogPartition, float]:
         """Records per second that each partition has got lately; empty before the second sample."""
         before, last = self._span()
         if before is None or last is None:
             return {}
         seconds = last.clock - before.clock
         return {
-            (topic, partition): max(0, end - before.log.get(topic, {}).get(partition, end)) / seconds
+            LogPartition(topic, partition): max(0, end - before.log.get(topic, {}).get(partition, end)) / seconds
             for topic, ends in last.log.items()
             for partition, end in ends.items()
         }

@@ -14,7 +14,7 @@ from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name, joined, quoted
 from core.measures import Count
-from core.positions import TopicPartition
+from core.positions import LogPartition
 from core.record_counts import account_for
 from core.view import Rollup, View
 from flows.measure.expected import Table
@@ -121,7 +121,7 @@ def _topic_account(settings: Settings, topic: Name, log: Cut, epochs: Sequence[E
         row
         for epoch in epochs
         for partition, row in epoch.counted.items()
-        if TopicPartition.parse(partition).topic == topic
+        if LogPartition.parse(partition).topic == topic
     ]
     archive = quoted(Name("lake"), Name("archive"), topic)
     sql = f"SELECT count_if(_error IS NULL), count_if(_error IS NOT NULL) FROM {archive}"  # noqa: S608

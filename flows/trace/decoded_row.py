@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from core.catalog import Catalog
 from core.event_columns import ERROR
 from core.identifiers import Name
-from core.positions import TopicPartition
+from core.positions import LogPartition
 from core.record_counts import RecordCounts
 from flows.trace.archived_record import ArchiveStage
 from flows.trace.cells import guarded
@@ -70,7 +70,7 @@ def _of_run(settings: Settings, stage: RunStage, topic: Name, place: tuple[int, 
         rules += batch.filter(pc.equal(batch["_offset"], offset))[ERROR].to_pylist()
     if rules:
         return Decoded("quarantined", f"quarantine {path}", None, tuple(rules[0].split(",")))
-    counted = stage.epoch.counted.get(str(TopicPartition(topic, partition)), RecordCounts())
+    counted = stage.epoch.counted.get(str(LogPartition(topic, partition)), RecordCounts())
     if stored < counted.quarantined:
         lost = f"missing: {path} holds {stored} of the {counted.quarantined} records of epoch {number}"
         return Decoded("unknown", problem=lost)

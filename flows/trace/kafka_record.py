@@ -12,6 +12,7 @@ from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, Message
 
 from core.errors import LkError, Usage
 from core.identifiers import Name
+from core.positions import LogPartition
 from core.topic import Topic
 from core.unix_time import UNIX_EPOCH
 from flows.trace.cells import LONGEST, problem_text
@@ -84,7 +85,7 @@ def _read(settings: Settings, topic: Topic, partition: int, offset: int) -> Kafk
         note = f"the next record of this partition gets offset {end}"
         return KafkaStage(KafkaRecord("not yet", start, end, note=note), topic_id=topic_id)
     with record_reader(settings) as reader:
-        message = reader.records({(str(name), partition): offset}).get((str(name), partition))
+        message = reader.records({LogPartition(name, partition): offset}).get(LogPartition(name, partition))
     if message is None:
         return KafkaStage(KafkaRecord("no record", start, end, note=_why_none(topic)), topic_id=topic_id)
     raw = _raw(message)

@@ -9,7 +9,7 @@ from functools import partial
 from core.catalog import Catalog
 from core.cut import Span
 from core.identifiers import Name
-from core.positions import RecordPosition
+from core.positions import LogPartition, RecordPosition
 from core.route import Route
 from core.route_ownership import next_slice
 from flows.trace.cells import guarded
@@ -64,7 +64,7 @@ def _read(
         return replace(unread, note="the topic was deleted and created again after this run was declared")
     if offset < (start := history.start(run).end(topic, partition)):
         return replace(unread, is_passed=False, note=f"it begins at offset {start}, the run before it had this record")
-    of_run = reached(settings, history, run)[topic, partition]
+    of_run = reached(settings, history, run)[LogPartition(topic, partition)]
     copy = replace(unread, position=of_run.offset, is_passed=offset < of_run.offset)
     if not copy.is_passed:
         return replace(copy, note=f"not copied yet: its position is {of_run.offset}")

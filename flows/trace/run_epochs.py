@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from core.identifiers import Name
+from core.positions import LogPartition
 from flows.trace.cells import guarded
 from flows.trace.stages import RunEpoch
 from infra.control import epoch_search, manifest, run_roles, runs
@@ -46,7 +47,7 @@ def _read(
         return RunStage(replace(unread, reading="other topic", note=note), run)
     if offset < start:
         return RunStage(replace(unread, reading="before its start", note=f"it begins at offset {start}"), run)
-    located = epoch_search.epoch_of_offset(settings, run, (topic, partition), offset)
+    located = epoch_search.epoch_of_offset(settings, run, LogPartition(topic, partition), offset)
     last = manifest.last_epoch(settings, run.id)
     run_epoch = replace(unread, last_epoch=last.number if last else None)
     if located.epoch:

@@ -13,7 +13,7 @@ from deltalake import DeltaTable
 
 from core.cut import Cut
 from core.identifiers import Name
-from core.log_mark import Partition
+from core.positions import LogPartition
 from core.record_counts import Totals
 from infra.control import manifest
 from infra.control.manifest import (
@@ -91,7 +91,7 @@ class EpochOfOffset:
     missing: int | None = None
 
 
-def epoch_of_offset(settings: Settings, run: Run, place: Partition, offset: int) -> EpochOfOffset:
+def epoch_of_offset(settings: Settings, run: Run, place: LogPartition, offset: int) -> EpochOfOffset:
     """Where an offset, at or after the start of the run, is: a binary search that a lost row does not mislead.
 
     The epoch has no total of an older program.

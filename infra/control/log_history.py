@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name
-from core.log_mark import LogMark, Partition, mark_of_row
+from core.log_mark import LogMark, mark_of_row
+from core.positions import LogPartition
 from infra.control import runs
 from infra.control.epoch_search import last_epoch_where
 from infra.control.manifest import epoch_numbered, last_epoch
@@ -51,7 +52,7 @@ def last_marked_run(settings: Settings, topic: Name) -> Run | None:
     return next((run for run in readers if any(of_topic == topic for of_topic, _ in _marks(settings, run))), None)
 
 
-def _marks(settings: Settings, run: Run) -> Mapping[Partition, LogMark]:
+def _marks(settings: Settings, run: Run) -> Mapping[LogPartition, LogMark]:
     try:
         last = last_epoch(settings, run.id)
     except Refused:
@@ -76,26 +77,32 @@ def require_log_of_run(settings: Settings, run: Name, topics: Collection[Name] |
     last = last_epoch(settings, run)
     if last is None or not last.marks:
         return
-    marks = last.marks if topics is None else {place: m for place, m in last.marks.items() if place[0] in topics}
+    marks = (
+        last.marks
+        if topics is None
+        else {partition: m for partition, m in last.marks.items() if partition.topic in topics}
+    )
     with record_reader(settings) as reader:
         if others := other_records(reader, marks):
-            places = {place: _first_other(settings, reader, run, place, mark) for place, mark in others.items()}
+            partitions = {
+                partition: _first_other(settings, reader, run, partition, mark) for partition, mark in others.items()
+            }
             where = f"run {run}, epoch {last.number}; what is served stays as it is"
-            raise log_differs(places, where=where, fix=fix)
+            raise log_differs(partitions, where=where, fix=fix)
 
 
 def _first_other(
-    settings: Settings, reader: RecordReader, run: Name, place: Partition, last: LogMark
+    settings: Settings, reader: RecordReader, run: Name, partition: LogPartition, last: LogMark
 ) -> tuple[int, int]:
     """The first offset that may have another record, and the first of the epochs' marks that has one."""
 
     def is_same(mark: LogMark | None) -> bool:
-        return mark is None or not other_records(reader, {place: mark})
+        return mark is None or not other_records(reader, {partition: mark})
 
-    same = last_epoch_where(settings, run, lambda epoch: is_same(epoch.marks.get(place)))
+    same = last_epoch_where(settings, run, lambda epoch: is_same(epoch.marks.get(partition)))
     after = epoch_numbered(settings, run, same.number + 1 if same else 0)
-    first = same.marks[place].offset + 1 if same and place in same.marks else 0
-    return first, after.marks[place].offset if after and place in after.marks else last.offset
+    first = same.marks[partition].offset + 1 if same and partition in same.marks else 0
+    return first, after.marks[partition].offset if after and partition in after.marks else last.offset
 
 
 def require_log_of_archive(settings: Settings, archive: Archive, *, fix: str, ends: Cut | None = None) -> None:
@@ -113,24 +120,27 @@ def require_same_records(settings: Settings, archive: Archive, *, fix: str, ends
     with record_reader(settings) as reader:
         marks = _archived(archive, {partition: end - 1 for _, partition, end in (ends or archive.ends).ends})
         if others := other_records(reader, marks):
-            firsts = {place: _first_not_archived(reader, archive, place, mark.offset) for place, mark in others.items()}
-            raise log_differs({place: (first, first) for place, first in firsts.items()}, where=where, fix=fix)
+            firsts = {
+                partition: _first_not_archived(reader, archive, partition, mark.offset)
+                for partition, mark in others.items()
+            }
+            raise log_differs({partition: (first, first) for partition, first in firsts.items()}, where=where, fix=fix)
 
 
-def _first_not_archived(reader: RecordReader, archive: Archive, place: Partition, last: int) -> int:
+def _first_not_archived(reader: RecordReader, archive: Archive, partition: LogPartition, last: int) -> int:
     """The first offset at which the log has another record than the archive: a binary search."""
     low, high = 0, last
     while low < high:
         middle = (low + high) // 2
-        if other_records(reader, _archived(archive, {place[1]: middle})):
+        if other_records(reader, _archived(archive, {partition.partition: middle})):
             high = middle
         else:
             low = middle + 1
     return low
 
 
-def _archived(archive: Archive, offsets: Mapping[int, int]) -> dict[Partition, LogMark]:
+def _archived(archive: Archive, offsets: Mapping[int, int]) -> dict[LogPartition, LogMark]:
     """The marks of archived records, from partition -> offset; offsets without a record are left out."""
     conditions = [(pc.field("_partition") == p) & (pc.field("_offset") == offset) for p, offset in offsets.items()]
     rows = delta.read(archive.path, _RECORD, reduce(or_, conditions)).to_pylist() if conditions else []
-    return {(str(archive.topic), row["_partition"]): mark_of_row(row) for row in rows}
+    return {LogPartition(archive.topic, row["_partition"]): mark_of_row(row) for row in rows}

@@ -16,7 +16,8 @@ from deltalake import DeltaTable
 
 from core.cut import Cut
 from core.identifiers import Name
-from core.log_mark import LogMark, Partition, marks_from_json, marks_to_json
+from core.log_mark import LogMark, marks_from_json, marks_to_json
+from core.positions import LogPartition
 from core.record_counts import RecordCounts, Totals
 from infra.control import runs
 from infra.control.claims import Claim
@@ -53,7 +54,7 @@ class Epoch:
     batch_time_ms: int
     committed_at: datetime
     total: Totals
-    marks: Mapping[Partition, LogMark] = field(default_factory=dict)
+    marks: Mapping[LogPartition, LogMark] = field(default_factory=dict)
 
 
 def read_up_to(run: Run, last: Epoch | None) -> Cut:

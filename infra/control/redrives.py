@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from core.cut import Cut, highest
 from core.identifiers import Name
-from core.positions import TopicPartition
+from core.positions import LogPartition
 from infra.control.store import TEXT, TIME, ControlTable, as_row
 from infra.lake import damage, delta, large_rows
 from infra.lake.leases import Lease
@@ -126,7 +126,7 @@ def sent_from(settings: Settings, start: Cut) -> Counter[str]:
         parts = pc.extract_regex(texts, r"^(?P<place>[^/]+/\d+)/(?P<offset>\d+)$").drop_null()
         places, offsets = parts.field("place"), parts.field("offset").cast(pa.int64())
         for place in places.unique().to_pylist():
-            topic, partition = TopicPartition.parse(place)
+            topic, partition = LogPartition.parse(place)
             is_later = pc.greater_equal(offsets, start.end(topic, partition))
             counts[topic] += pc.and_(pc.equal(places, place), is_later).true_count
     return +counts

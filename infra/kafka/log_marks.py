@@ -12,7 +12,8 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from core.errors import Refused
-from core.log_mark import LogMark, Partition, record_digest
+from core.log_mark import LogMark, record_digest
+from core.positions import LogPartition
 from infra.kafka import kafka_errors
 from infra.kafka.client_config import librdkafka
 from infra.settings import Settings
@@ -40,15 +41,15 @@ class RecordReader:
         self.sizes: tuple[int, ...] = ()  # bytes of the records that were read last
         self._consumer = Consumer({**librdkafka(settings), **_OPTIONS, "error_cb": lambda _: None})
 
-    def records(self, offsets: Mapping[Partition, int]) -> dict[Partition, Message]:
+    def records(self, offsets: Mapping[LogPartition, int]) -> dict[LogPartition, Message]:
         """The record at each offset; those that the log does not have are left out.
 
         Reads no more of the log: a partition that has answered is not fetched from again while others are awaited.
         Raises TryAgain when Kafka does not answer.
         """
-        waiting, records = dict(offsets), {}
+        waiting, records = dict(offsets), dict[LogPartition, Message]()
         try:
-            self._consumer.assign([TopicPartition(*place, offset) for place, offset in offsets.items()])
+            self._consumer.assign([TopicPartition(*partition, offset) for partition, offset in offsets.items()])
             while waiting:
                 message = self._consumer.poll(_PATIENCE)
                 if message is None:
@@ -56,13 +57,13 @@ class RecordReader:
                 error = message.error()
                 if error is not None and error.code() not in _ABSENT:
                     raise kafka_errors.read_failed(self._settings, error)
-                place = (message.topic() or "", message.partition() or 0)
-                offset = waiting.pop(place, None)
+                partition = LogPartition(message.topic() or "", message.partition() or 0)
+                offset = waiting.pop(partition, None)
                 if offset is None:
                     continue
-                self._consumer.incremental_unassign([TopicPartition(*place)])
+                self._consumer.incremental_unassign([TopicPartition(*partition)])
                 if error is None and message.offset() == offset:
-                    records[place] = message
+                    records[partition] = message
             self._consumer.unassign()
         except KafkaException as e:
             raise kafka_errors.read_failed(self._settings, e.args[0]) from None
@@ -84,10 +85,10 @@ def record_reader(settings: Settings) -> Iterator[RecordReader]:
         reader.close()
 
 
-def marks_before(reader: RecordReader, ends: Iterable[tuple[str, int, int]]) -> dict[Partition, LogMark]:
-    """(topic, partition) -> the mark of the record at ``end - 1``; none where Kafka has removed it."""
-    offsets = {(topic, partition): end - 1 for topic, partition, end in ends if end > 0}
-    return {place: mark_of(message) for place, message in reader.records(offsets).items()}
+def marks_before(reader: RecordReader, ends: Iterable[tuple[str, int, int]]) -> dict[LogPartition, LogMark]:
+    """Partition -> the mark of the record at ``end - 1``; none where Kafka has removed it."""
+    offsets = {LogPartition(topic, number): end - 1 for topic, number, end in ends if end > 0}
+    return {partition: mark_of(message) for partition, message in reader.records(offsets).items()}
 
 
 def mark_of(message: Message) -> LogMark:
@@ -98,22 +99,28 @@ def mark_of(message: Message) -> LogMark:
     return LogMark(message.offset() or 0, digest, message.leader_epoch())
 
 
-def other_records(reader: RecordReader, marks: Mapping[Partition, LogMark]) -> dict[Partition, LogMark]:
+def other_records(reader: RecordReader, marks: Mapping[LogPartition, LogMark]) -> dict[LogPartition, LogMark]:
     """The marks at whose offsets the log now has another record."""
-    records = reader.records({place: mark.offset for place, mark in marks.items()})
-    return {place: marks[place] for place, message in records.items() if not marks[place].is_of(mark_of(message))}
+    records = reader.records({partition: mark.offset for partition, mark in marks.items()})
+    return {
+        partition: marks[partition]
+        for partition, message in records.items()
+        if not marks[partition].is_of(mark_of(message))
+    }
 
 
-def require_same_log(reader: RecordReader, marks: Mapping[Partition, LogMark], *, where: str, fix: str) -> None:
+def require_same_log(reader: RecordReader, marks: Mapping[LogPartition, LogMark], *, where: str, fix: str) -> None:
     """Raises Refused when the log has other records than those that were read."""
     if others := other_records(reader, marks):
-        raise log_differs({place: (mark.offset, mark.offset) for place, mark in others.items()}, where=where, fix=fix)
+        raise log_differs(
+            {partition: (mark.offset, mark.offset) for partition, mark in others.items()}, where=where, fix=fix
+        )
 
 
-def log_differs(places: Mapping[Partition, tuple[int, int]], *, where: str, fix: str) -> Refused:
-    """The error for other records; by place, the first offset that may differ and one that does."""
+def log_differs(partitions: Mapping[LogPartition, tuple[int, int]], *, where: str, fix: str) -> Refused:
+    """The error for other records; by partition, the first offset that may differ and one that does."""
     texts = []
-    for (topic, partition), (first, differing) in sorted(places.items()):
+    for (topic, partition), (first, differing) in sorted(partitions.items()):
         offsets = f"offset {differing}" if first == differing else f"one of the offsets {first} to {differing}"
         texts.append(f"topic {topic}, partition {partition}, from {offsets} on")
     return Refused(f"the log has other records than those that were read: {'; '.join(texts)}", where=where, fix=fix)

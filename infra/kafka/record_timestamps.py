@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from core.identifiers import Name
+from core.positions import LogPartition
 from infra.kafka.log_marks import RecordReader
 
 
@@ -13,7 +14,7 @@ def last_timestamps(
     reader: RecordReader, ends: Iterable[tuple[Name, int, int]]
 ) -> dict[tuple[Name, int, int], datetime]:
     """(topic, partition, end) → timestamp of the record at ``end - 1``, UTC. Removed records are left out."""
-    places = {(str(topic), partition): (topic, partition, end) for topic, partition, end in ends if end > 0}
+    places = {LogPartition(topic, partition): (topic, partition, end) for topic, partition, end in ends if end > 0}
     records = reader.records({place: end - 1 for place, (_, _, end) in places.items()})
     return {
         places[place]: datetime.fromtimestamp(message.timestamp()[1] / 1000, UTC) for place, message in records.items()

@@ -14,6 +14,7 @@ from typing import Any
 from confluent_kafka import Message, TopicPartition
 
 from core.log_mark import LogMark
+from core.positions import LogPartition
 from infra.kafka import kafka_admin
 from infra.kafka.log_reader import committed_records
 from infra.settings import Settings
@@ -84,8 +85,9 @@ def copied_offset(headers: Iterable[Any], origin: bytes) -> int | None:
 
 
 def positions(
-    settings: Settings, group: str, topics: Iterable[str], start: Mapping[tuple[str, int], int]
-) -> dict[tuple[str, int], Position]:
+    settings: Settings, group: str, topics: Iterable[str], start: Mapping[LogPartition, int]
+) -> dict[LogPartition, Position]:
     """The group's position in every partition of these topics; without a committed offset ``start``, else 0."""
     committed = kafka_admin.committed_partitions(settings, group, topics)
-    return {(p.topic, p.partition): position(p, start.get((p.topic, p.partition), 0)) for p in committed}
+    by_partition = {LogPartition(part.topic, part.partition): part for part in committed}
+    return {partition: position(part, start.get(partition, 0)) for partition, part in by_partition.items()}

@@ -20,7 +20,7 @@ from core.compute.partial_rows import partial, record_counts, totals_of
 from core.cut import Cut
 from core.event_columns import ERROR, RAW_COLUMNS
 from core.identifiers import Name
-from core.positions import TopicPartition
+from core.positions import LogPartition
 from core.record_counts import RecordCounts, Totals
 from core.view import Keyed, Rollup
 from infra import faults
@@ -74,7 +74,7 @@ def _events(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run,
 
 def _require_complete(catalog: Catalog, run: Run, total: Totals) -> None:
     for topic, partition, end in run.prefix.ends:
-        records = total.partitions.get(str(TopicPartition(topic, partition)), RecordCounts()).records
+        records = total.partitions.get(str(LogPartition(topic, partition)), RecordCounts()).records
         gaps = catalog.topic(topic).compacted
         archive.require_records(records, end, gaps=gaps, where=f"topic {topic}, partition {partition}")
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from core.errors import TryAgain
-from core.log_mark import LogMark, Partition
+from core.log_mark import LogMark
+from core.positions import LogPartition
 from infra.control.manifest import last_epoch
 from infra.control.runs import Run
 from infra.kafka.log_marks import RecordReader, marks_before, require_same_log
@@ -16,7 +17,7 @@ from infra.settings import Settings
 from speed.epoch.offset_log import PlannedEpoch
 from speed.process.epoch_pacing import EpochPacing, StopRequested
 
-Marks = Mapping[Partition, LogMark]
+Marks = Mapping[LogPartition, LogMark]
 _DEADLINE = 60.0  # seconds for a broker that restarts
 
 
@@ -32,12 +33,12 @@ class LogChain:
         self._reader: RecordReader | None = None
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="log-marks")
 
-    def sample(self, offsets: Mapping[Partition, int]) -> None:
+    def sample(self, offsets: Mapping[LogPartition, int]) -> None:
         """Tells the pacing how large the records at these offsets are; nothing where Kafka has none or is away."""
         with contextlib.suppress(TryAgain):
             self._pool.submit(self._sample, offsets).result()
 
-    def _sample(self, offsets: Mapping[Partition, int]) -> None:
+    def _sample(self, offsets: Mapping[LogPartition, int]) -> None:
         self._reader = self._reader or RecordReader(self._settings)
         self._reader.records(offsets)
         self._pacing.saw(self._reader.sizes)

@@ -11,7 +11,7 @@ from core.catalog import Catalog
 from core.cut import Cut
 from core.errors import Refused, TryAgain, Usage
 from core.identifiers import Name
-from core.positions import TopicPartition
+from core.positions import LogPartition
 from core.validation.definition_change import require_same_definitions
 from infra.control import run_roles, runs
 from infra.control.log_history import require_log_of_history
@@ -183,4 +183,4 @@ def _log_ends(settings: Settings, declared: Sequence[Run]) -> dict[Name, Cut | N
 def _lag(ends: Cut | None, position: Cut) -> dict[str, int] | None:
     if ends is None:
         return None
-    return {str(TopicPartition(span.topic, span.partition)): span.size for span in ends.since(position)}
+    return {str(LogPartition(span.topic, span.partition)): span.size for span in ends.since(position)}

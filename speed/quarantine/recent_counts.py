@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 from core.cut import Cut
 from core.identifiers import Name
-from core.positions import TopicPartition
+from core.positions import LogPartition
 from core.record_counts import RecordCounts, Totals
 from core.topic import FEW_QUARANTINED
 from infra.control.epoch_search import last_epoch_before, last_epoch_where
@@ -60,7 +60,7 @@ def by_topic(totals: Totals) -> dict[Name, RecordCounts]:
     """The counts of each topic."""
     topics: dict[Name, RecordCounts] = {}
     for place, counts in totals.partitions.items():
-        topic = Name(TopicPartition.parse(place).topic)
+        topic = Name(LogPartition.parse(place).topic)
         topics[topic] = topics.get(topic, RecordCounts()) + counts
     return topics
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from core.errors import LkError, TryAgain, as_document
 from core.log_mark import mark_of_row
+from core.positions import LogPartition
 from core.route_ownership import Slice
 from infra import faults
 from infra.kafka.route_positions import ORIGIN, Position
@@ -44,7 +45,7 @@ class CopyTask:
     partitions: int
 
 
-def copier(tasks: Mapping[tuple[str, int], CopyTask]) -> Any:
+def copier(tasks: Mapping[LogPartition, CopyTask]) -> Any:
     """For ``mapInArrow`` over COLUMNS: each Spark task has the records of one partition, in order of offsets."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -52,7 +53,7 @@ def copier(tasks: Mapping[tuple[str, int], CopyTask]) -> Any:
         if first is not None:
             topic, partition = first["_topic"][0].as_py(), first["_partition"][0].as_py()
             # Once: batches that a failed or an ended transaction has left are no span of their own.
-            yield _row(topic, partition, *_outcome(tasks[topic, partition], chain([first], batches)))
+            yield _row(topic, partition, *_outcome(tasks[LogPartition(topic, partition)], chain([first], batches)))
             deque(batches, maxlen=0)
 
     return run

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from core.catalog import Catalog
 from core.cut import Cut, Span
 from core.identifiers import Name
+from core.positions import LogPartition
 from core.route import Route
 from core.route_ownership import next_slice
 from core.validation.definition_change import route_refusal
@@ -20,12 +21,11 @@ from speed.routes.copy_task import CopyTask
 from speed.routes.lost_positions import find_positions
 from speed.routes.outputs import output_topics
 
-Where = tuple[str, int]
 _OTHER_LOG = "restore the log, or give the route's outputs other names"
 _MAX_RECORDS = 100_000  # of one transaction; the broker aborts one that takes minutes
 
 
-def tasks(settings: Settings, catalog: Catalog, run: RouteRun) -> dict[Where, CopyTask]:
+def tasks(settings: Settings, catalog: Catalog, run: RouteRun) -> dict[LogPartition, CopyTask]:
     """The next transactions by topic and partition; empty when all is copied, or during a handover.
 
     A run that does not own the route's topics never gets ahead of the owner, so that it can take over at any time.
@@ -38,7 +38,7 @@ def tasks(settings: Settings, catalog: Catalog, run: RouteRun) -> dict[Where, Co
     if not all(position.committed for position in positions.values()):
         positions |= find_positions(settings, route, history, run)
     require_all_there(settings, run, positions)
-    planned: dict[Where, CopyTask] = {}
+    planned: dict[LogPartition, CopyTask] = {}
     due = _due(settings, history, run, positions)
     if due:
         _require_same_log(settings, run, positions)
@@ -47,16 +47,16 @@ def tasks(settings: Settings, catalog: Catalog, run: RouteRun) -> dict[Where, Co
         outputs = output_topics(route, run.id, live=owned_slice.live)
         start = history.start(run).end(topic, partition)
         counts = topic_admin.ensure_copies(settings, outputs.values(), _width(settings, route), route.sources)
-        planned[topic, partition] = CopyTask(
+        planned[LogPartition(topic, partition)] = CopyTask(
             settings, run.id, owned_slice, start, len(history.ownerships), outputs, min(counts.values())
         )
     return planned
 
 
-def reached(settings: Settings, history: RouteHistory, run: RouteRun) -> dict[Where, Position]:
+def reached(settings: Settings, history: RouteHistory, run: RouteRun) -> dict[LogPartition, Position]:
     """The position of a run in every partition."""
     start = history.start(run)
-    return positions(settings, run.id, run.topics, {(topic, p): end for topic, p, end in start.ends})
+    return positions(settings, run.id, run.topics, {LogPartition(topic, p): end for topic, p, end in start.ends})
 
 
 def require_same_definition(catalog: Catalog, run: RouteRun) -> None:
@@ -71,7 +71,7 @@ def require_same_topics(settings: Settings, run: RouteRun) -> None:
     log_checks.require_same_topics(settings, run.topics, where=f"run {run.id} of route {run.route}", fix=fix)
 
 
-def require_all_there(settings: Settings, run: RouteRun, positions: Mapping[Where, Position]) -> None:
+def require_all_there(settings: Settings, run: RouteRun, positions: Mapping[LogPartition, Position]) -> None:
     """Raises Refused when Kafka removed records that the run has not copied yet."""
     position = Cut(tuple((Name(topic), partition, reached.offset) for (topic, partition), reached in positions.items()))
     where = f"run {run.id} of route {run.route}, which has not copied them"
@@ -84,14 +84,16 @@ def require_log_of_run(settings: Settings, run: RouteRun) -> None:
     _require_same_log(settings, run, reached(settings, route_runs.read_history(settings, run.route), run))
 
 
-def _require_same_log(settings: Settings, run: RouteRun, positions: Mapping[Where, Position]) -> None:
+def _require_same_log(settings: Settings, run: RouteRun, positions: Mapping[LogPartition, Position]) -> None:
     marks = {where: reached.mark for where, reached in positions.items() if reached.mark}
     if marks:
         with record_reader(settings) as reader:
             log_marks.require_same_log(reader, marks, where=f"run {run.id} of route {run.route}", fix=_OTHER_LOG)
 
 
-def _due(settings: Settings, history: RouteHistory, run: RouteRun, at: Mapping[Where, Position]) -> dict[Where, Span]:
+def _due(
+    settings: Settings, history: RouteHistory, run: RouteRun, at: Mapping[LogPartition, Position]
+) -> dict[LogPartition, Span]:
     ends = kafka_admin.end_offsets(settings, run.topics)
     position = Cut(tuple((Name(t), p, reached.offset) for (t, p), reached in at.items()))
     if log_checks.lost_records(ends, position):  # perhaps for a moment, while a broker starts
@@ -99,11 +101,14 @@ def _due(settings: Settings, history: RouteHistory, run: RouteRun, at: Mapping[W
         log_checks.require_no_lost_records(settings, tuple(run.topics), position, where=where, fix=_OTHER_LOG)
     if history.owner is not None and history.owner != run.id:
         owner = reached(settings, history, history.runs[history.owner])
-        ends = Cut(
-            tuple((t, p, max(owner[t, p].offset, history.ownerships[-1].since.end(t, p))) for t, p, _ in ends.ends)
-        )
-    spans = {(t, p): Span(t, p, at[t, p].offset, min(end, at[t, p].offset + _MAX_RECORDS)) for t, p, end in ends.ends}
-    return {where: span for where, span in spans.items() if span.size > 0}
+        since = history.ownerships[-1].since
+        ends = Cut(tuple((t, p, max(owner[LogPartition(t, p)].offset, since.end(t, p))) for t, p, _ in ends.ends))
+    spans = dict[LogPartition, Span]()
+    for topic, number, end in ends.ends:
+        partition = LogPartition(topic, number)
+        start = at[partition].offset
+        spans[partition] = Span(topic, number, start, min(end, start + _MAX_RECORDS))
+    return {partition: span for partition, span in spans.items() if span.size > 0}
 
 
 def _width(settings: Settings, route: Route) -> int:

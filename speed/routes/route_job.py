@@ -14,6 +14,7 @@ from core.compute.route_output import with_output
 from core.decoding.decode import decode
 from core.errors import Refused, from_document
 from core.identifiers import Name
+from core.positions import LogPartition
 from infra import faults
 from infra.control import route_runs
 from infra.control.route_runs import RouteRun
@@ -27,7 +28,7 @@ from speed.process.run_until_stopped import run_until_stopped
 from speed.routes import planner
 from speed.routes.copy_task import COLUMNS, OUTCOME, CopyTask, copier
 from speed.routes.outputs import output_topics
-from speed.routes.planner import Where, require_same_definition, require_same_topics, tasks
+from speed.routes.planner import require_same_definition, require_same_topics, tasks
 
 _CONF = {"spark.sql.adaptive.enabled": "false", "spark.ui.retainedJobs": "20", "spark.ui.retainedStages": "20"}
 _RESUME = "`lk route start` with its route, or `lk route replay` if the run is a replay"
@@ -79,7 +80,7 @@ def _drive(
 
 
 def _records(
-    spark: SparkSession, settings: Settings, catalog: Catalog, run: RouteRun, planned: Mapping[Where, CopyTask]
+    spark: SparkSession, settings: Settings, catalog: Catalog, run: RouteRun, planned: Mapping[LogPartition, CopyTask]
 ) -> DataFrame:
     """The planned records of every source with their outputs, one Spark task for each partition."""
     route = catalog.route(run.route)

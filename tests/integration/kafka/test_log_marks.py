@@ -7,6 +7,7 @@ from confluent_kafka import Consumer, Message
 
 from core.catalog import Catalog
 from core.identifiers import Name
+from core.positions import LogPartition
 from core.topic import Lines, Topic
 from infra.kafka import log_marks, topic_admin
 from infra.settings import Settings
@@ -33,7 +34,7 @@ def test_the_records_after_a_mark_are_not_read(stack: Settings, monkeypatch: pyt
     monkeypatch.setattr(log_marks, "Consumer", CountingConsumer)
     with log_marks.record_reader(stack) as reader:
         for offset in (0, 17, 9_000):
-            records = reader.records({(TOPIC, partition): offset for partition in range(PARTITIONS)})
+            records = reader.records({LogPartition(TOPIC, partition): offset for partition in range(PARTITIONS)})
             assert sorted((place[1], message.offset()) for place, message in records.items()) == [
                 (partition, offset) for partition in range(PARTITIONS)
             ]

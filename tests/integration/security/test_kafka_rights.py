@@ -34,6 +34,7 @@ from core.catalog import Catalog
 from core.digest import route_digest
 from core.errors import Refused
 from core.identifiers import Name
+from core.positions import LogPartition
 from core.route import Output, Route
 from infra.control import locks, route_runs
 from infra.control.manifest import last_epoch
@@ -238,7 +239,7 @@ def test_who_has_no_right_is_refused_by_name(cluster: AuthorizedCluster) -> None
     kafka_requests.write(librdkafka(cluster.own))
     refused = pytest.raises(Refused, match="Kafka user monitor has no right to this")
     with refused, record_reader(cluster.of("monitor")) as reader:
-        reader.records({(TOPIC, 0): 0})
+        reader.records({LogPartition(TOPIC, 0): 0})
 
 
 def test_rights_are_made_equal_to_the_file_once(cluster: AuthorizedCluster) -> None:

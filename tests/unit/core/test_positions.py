@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from core.identifiers import Name
-from core.positions import RecordPosition, TopicPartition
+from core.positions import LogPartition, RecordPosition
 
 
 def test_a_position_is_written_with_slashes_and_read_again() -> None:
     position = RecordPosition(Name("trades"), 3, 41)
     assert (str(position), f"{position}") == ("trades/3/41", "trades/3/41")
     assert RecordPosition.parse("trades/3/41") == position == ("trades", 3, 41)
-    assert str(TopicPartition("trades", 3)) == "trades/3"
-    assert TopicPartition.parse("trades/3") == ("trades", 3)
+    assert str(LogPartition("trades", 3)) == "trades/3"
+    assert LogPartition.parse("trades/3") == ("trades", 3)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 
 from core.cut import Cut
 from core.identifiers import Name
+from core.positions import LogPartition
 from core.record_counts import RecordCounts, Totals
 from infra.control import epoch_search, manifest, runs, stored_totals
 from infra.control.claims import Claim
@@ -152,7 +153,7 @@ def run_from(start: int) -> Run:
 
 
 def held(settings: Settings, offset: int, run: Run) -> int | str | None:
-    holder = epoch_search.epoch_of_offset(settings, run, ("t", 0), offset)
+    holder = epoch_search.epoch_of_offset(settings, run, LogPartition("t", 0), offset)
     return holder.epoch.number if holder.epoch else holder.missing if holder.missing is None else f"-{holder.missing}"
 
 

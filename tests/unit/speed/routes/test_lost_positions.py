@@ -12,6 +12,7 @@ import pytest
 from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name
+from core.positions import LogPartition
 from core.route import Output, Route, When
 from core.route_ownership import Ownership
 from infra.control.route_runs import RouteHistory, RouteRun
@@ -41,7 +42,7 @@ class Outputs:
     def position(self, source: str = "logs", since: int = 0) -> Position | None:
         since_cut, ends = Cut.of({source: {3: since}}), Cut.of({source: {3: 1_000}})
         history = RouteHistory(Name("split"), {RUN.id: RUN}, (Ownership(RUN.id, since_cut),), None)
-        return lost_positions._copied(Settings(), ROUTE, history, RUN, (source, 3), ends)
+        return lost_positions._copied(Settings(), ROUTE, history, RUN, LogPartition(source, 3), ends)
 
 
 def record(offset: int) -> SimpleNamespace:
