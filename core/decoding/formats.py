@@ -7,8 +7,8 @@ import re
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
-from core.decoding import json_shape
-from core.decoding.json_shape import NUMBER, SEPARATOR
+from core.decoding import declared_form
+from core.decoding.declared_form import NUMBER, SEPARATOR
 from core.topic import Field, Json, Lines, Topic, Version
 
 # Puts a number that follows a JSON name in quotes, because Spark's parser would convert it to a double.
@@ -32,7 +32,7 @@ def field_texts(topic: Topic, frame: DataFrame) -> DataFrame:
 def pre_validated(topic: Topic, field: Field) -> Column:
     """Whether the text of a field already matched the field's ``text_pattern``."""
     if isinstance(topic.format, Json):
-        return json_shape.pre_validated(topic.format, field, fn.col("_pre_validated"))
+        return declared_form.pre_validated(topic.format, field, fn.col("_pre_validated"))
     return fn.lit(False)
 
 
@@ -50,10 +50,10 @@ def upcast(version: Version, field: str) -> str:
 
 def _json_texts(topic: Topic, json: Json, frame: DataFrame) -> DataFrame:
     names = json_names(json)
-    frame = frame.withColumn("_parts", json_shape.matched_members(topic, json, names))
+    frame = frame.withColumn("_parts", declared_form.matched_members(topic, json, names))
     parts = fn.col("_parts")
-    members = [json_shape.text(parts, number).alias(name) for number, name in enumerate(names)]
-    frame = frame.withColumn("_pre_validated", fn.coalesce(json_shape.matched(parts), fn.lit(False)))
+    members = [declared_form.text(parts, number).alias(name) for number, name in enumerate(names)]
+    frame = frame.withColumn("_pre_validated", fn.coalesce(declared_form.matched(parts), fn.lit(False)))
     frame = _parsed(frame, names)
     frame = frame.withColumn(
         "_json", fn.when(fn.col("_pre_validated"), fn.struct(*members)).otherwise(fn.col("_parsed"))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as fn
 
-from core.decoding import json_shape
+from core.decoding import declared_form
 from core.decoding.formats import json_names
 from core.topic import Json
 from tests.support.oracle.view_oracle import Record
@@ -86,11 +86,11 @@ def records(*values: str) -> list[Record]:
 
 def test_only_records_of_the_declared_shape_match_the_pattern(spark: SparkSession) -> None:
     assert isinstance(TRADES.format, Json)
-    parts = json_shape.matched_members(TRADES, TRADES.format, json_names(TRADES.format))
+    parts = declared_form.matched_members(TRADES, TRADES.format, json_names(TRADES.format))
     frame = from_kafka(spark, records(*(text for text, _ in SHAPED))).select(
         fn.col("value").cast("string").alias("_text")
     )
-    rows = frame.select("_text", fn.coalesce(json_shape.matched(parts), fn.lit(False)).alias("matched")).collect()
+    rows = frame.select("_text", fn.coalesce(declared_form.matched(parts), fn.lit(False)).alias("matched")).collect()
     assert [(row["_text"], row["matched"]) for row in rows] == SHAPED
 
 
