@@ -1,6 +1,6 @@
-"""Reads JSON records of the declared shape with a regular expression, at a third of the cost of a parser.
+"""Reads JSON records of the declared form with a regular expression, at a third of the cost of a parser.
 
-The shape: the names in the declared order, strings without escapes, values that match the fields' patterns, and a space
+The form: the names in the declared order, strings without escapes, values that match the fields' patterns, and a space
 after every mark or after none. Most producers write exactly that. Any other record (other order, escapes, nulls, more
 names) does not match and is parsed.
 """
@@ -27,13 +27,13 @@ _EITHER = rf"(?:{_STRING}|({NUMBER}))"
 
 
 def matched_members(topic: Topic, json: Json, names: tuple[str, ...]) -> Column:
-    """An array: where ``_text`` has a declared shape, an empty text followed by the text of each name.
+    """An array: where ``_text`` has a declared form, an empty text followed by the text of each name.
 
-    The first characters of a record decide which shape's pattern is tried.
+    The first characters of a record decide which form's pattern is tried.
     """
-    shapes = [_shape(topic, json, version, names, *marks) for version in json.versions for marks in MARKS]
+    forms = [_form(topic, json, version, names, *marks) for version in json.versions for marks in MARKS]
     text = fn.col("_text")
-    cases = [(fn.startswith(text, fn.lit(begin)), fn.regexp_replace(text, *how)) for begin, *how in shapes]
+    cases = [(fn.startswith(text, fn.lit(begin)), fn.regexp_replace(text, *how)) for begin, *how in forms]
     first, *rest = cases
     return fn.split(reduce(lambda case, pair: case.when(*pair), rest, fn.when(*first)), SEPARATOR)
 
@@ -48,7 +48,7 @@ def text(parts: Column, number: int) -> Column:
     return fn.nullif(fn.get(parts, fn.lit(number + 1)), fn.lit(""))
 
 
-def _shape(
+def _form(
     topic: Topic, json: Json, version: Version, names: tuple[str, ...], between: str, colon: str
 ) -> tuple[str, str, str]:
     """The first characters of a version's records, their pattern, and its replacement: the texts between separators."""
@@ -72,8 +72,8 @@ def _members(topic: Topic, json: Json, version: Version) -> dict[str, str]:
 
 
 def pre_validated(json: Json, field: Field, matched: Column) -> Column:
-    """Whether a record matched a shape that includes the field's ``text_pattern``: no second check is needed."""
-    if _pattern_in_shape(field) is None:
+    """Whether a record matched a form that includes the field's ``text_pattern``: no second check is needed."""
+    if _pattern_in_form(field) is None:
         return fn.lit(False)
     upcast = [str(version.number) for version in json.versions if field.name in version.upcast]
     return matched & ~fn.col("_version").isin(upcast) if upcast else matched
@@ -82,7 +82,7 @@ def pre_validated(json: Json, field: Field, matched: Column) -> Column:
 def _value(field: Field | None) -> str:
     if field is None:
         return _EITHER
-    pattern = _pattern_in_shape(field)
+    pattern = _pattern_in_form(field)
     if field.type == "boolean":
         return "(true|false)"
     if field.type == "string" or field.time_format:
@@ -90,8 +90,8 @@ def _value(field: Field | None) -> str:
     return rf"((?!-?0[0-9]){pattern})"
 
 
-def _pattern_in_shape(field: Field) -> str | None:
-    """The field's ``text_pattern`` if the shape can include it, else None: then any text of the type matches."""
+def _pattern_in_form(field: Field) -> str | None:
+    """The field's ``text_pattern`` if the form can include it, else None: then any text of the type matches."""
     pattern = text_pattern(field)
     if pattern is not None and field.type == "string" and not _STRICT.fullmatch(pattern):
         return None

@@ -22,7 +22,7 @@ _WORD, _ANY = r"(\w", r"([^:{,\[\\\s]"
 def field_texts(topic: Topic, frame: DataFrame) -> DataFrame:
     """Adds ``_readable``, ``_version`` (null: unknown) and ``_text_<field>``: the field's text, null when absent.
 
-    For JSON it also adds ``_pre_validated``: whether the record matched a declared shape.
+    For JSON it also adds ``_pre_validated``: whether the record matched a declared form.
     """
     if isinstance(topic.format, Json):
         return _json_texts(topic, topic.format, frame)
@@ -77,7 +77,7 @@ def _upcast_text(json: Json, field: str) -> Column:
 
 
 def _parsed(frame: DataFrame, names: tuple[str, ...]) -> DataFrame:
-    """Adds ``_parsed``: a struct of texts; null where a shape matched, or the text is not one object with unique names.
+    """Adds ``_parsed``: a struct of texts; null where a form matched, or the text is not one object with unique names.
 
     Spark's parser ignores what follows a value, so the text is parsed in two lists: alone, and followed by ``{}``. If
     text after the object closes the list, both lists have the same length. A text whose only ``}`` is its end needs no

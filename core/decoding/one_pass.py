@@ -10,8 +10,8 @@ import re
 from decimal import Decimal
 from typing import Any
 
-from core.decoding.field_types import EARLIEST_MS, LATEST_MS
 from core.decoding.declared_form import MARKS
+from core.decoding.field_types import EARLIEST_MS, LATEST_MS
 from core.decoding.record_key_text import is_keyed_by_record
 from core.topic import DECIMAL, EVENT_TIME, Field, Json, Lines, Topic, Version
 

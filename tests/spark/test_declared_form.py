@@ -1,4 +1,4 @@
-"""A pattern reads records of the declared shape. It reads the same values as the JSON parser."""
+"""A pattern reads records of the declared form. It reads the same values as the JSON parser."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def records(*values: str) -> list[Record]:
     return [Record("trades", 0, offset, T0, b"AAPL", value.encode()) for offset, value in enumerate(values)]
 
 
-def test_only_records_of_the_declared_shape_match_the_pattern(spark: SparkSession) -> None:
+def test_only_records_of_the_declared_form_match_the_pattern(spark: SparkSession) -> None:
     assert isinstance(TRADES.format, Json)
     parts = declared_form.matched_members(TRADES, TRADES.format, json_names(TRADES.format))
     frame = from_kafka(spark, records(*(text for text, _ in SHAPED))).select(
@@ -99,8 +99,8 @@ def test_only_records_of_the_declared_shape_match_the_pattern(spark: SparkSessio
 def test_the_pattern_and_the_parser_read_the_same(decoder: Decoder, values: list[str]) -> None:
     """A leading space means nothing in JSON, but the pattern does not match it."""
     rows = dicts(decoder.rows(TRADES, records(*values, *(f" {text}" for text in values))))
-    shaped, parsed = rows[: len(values)], rows[len(values) :]
-    for text, a, b in zip(values, shaped, parsed, strict=True):
+    by_form, parsed = rows[: len(values)], rows[len(values) :]
+    for text, a, b in zip(values, by_form, parsed, strict=True):
         assert _read(a) == _read(b), text
 
 
