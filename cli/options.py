@@ -13,6 +13,7 @@ from cli import candidates
 from cli.principals import with_principal
 from core.identifiers import Name
 from core.safe_text import several_lines
+from core.unix_time import in_utc
 from infra import progress_bar
 
 if TYPE_CHECKING:
@@ -90,8 +91,7 @@ def names(text: str) -> tuple[Name, ...]:
 
 def moment(text: str) -> datetime:
     """An ISO date or time; without a zone it is UTC."""
-    time = datetime.fromisoformat(text)
-    return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
+    return in_utc(datetime.fromisoformat(text)).astimezone(UTC)
 
 
 def load_settings() -> Settings:

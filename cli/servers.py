@@ -12,7 +12,9 @@ from cli.audited import audited
 from cli.options import LINES_OPTION, OLD_LINES_OPTION, json_option, load_settings, load_usable, renamed_flag
 from cli.output import emit, line, out, plain, table, wants_json
 from core.errors import Usage
+from core.evidence.quantity import mebibytes
 from core.safe_text import several_lines
+from core.unix_time import utc_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -152,7 +154,7 @@ def logs(server: str, lines: int, follow: bool) -> None:
 
 def _print_servers(servers: Sequence[ServerState]) -> None:
     columns = ["process", "state", "pid", "address", "memory", "log"]
-    rows = [(s.name, s.status, s.pid, s.address, _mebibytes(s.memory), s.log) for s in servers]
+    rows = [(s.name, s.status, s.pid, s.address, mebibytes(s.memory) if s.memory else "", s.log) for s in servers]
     table("processes", columns, rows, ids=["pid"])
 
 
@@ -160,10 +162,6 @@ def _print_rotation(rotation: Rotation) -> None:
     _print_servers(rotation.servers)
     for name in rotation.stopped:
         line(f"stopped: {name}; start it again with `lk speed start` or `lk route start`")
-
-
-def _mebibytes(size: int) -> str:
-    return f"{size / 2**20:,.0f} MiB" if size else ""
 
 
 def _print_status(overview: Overview) -> None:
@@ -189,7 +187,7 @@ def _print_status(overview: Overview) -> None:
 
 def _other(instance: OtherInstance) -> str:
     ports = ", ".join(f"{setting} {port}" for setting, port in instance.ports.items()) or "no ports"
-    return f"another instance runs: {instance.data} · {ports} · since {instance.since:%Y-%m-%d %H:%M} UTC"
+    return f"another instance runs: {instance.data} · {ports} · since {utc_text(instance.since)}"
 
 
 def _print_counts(overview: Overview) -> None:

@@ -14,6 +14,7 @@ from cli.options import RATE, archive_option, json_option, load_catalog, load_se
 from cli.output import emit, line, table
 from cli.verb_group import VerbGroup
 from core.errors import Refused, Usage
+from core.evidence.quantity import mebibytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -162,7 +163,7 @@ def _print_lambda_plan(plan: LambdaPlan) -> None:
 
 
 def _estimates(plan: KappaPlan | LambdaPlan, basis: str) -> Sequence[str]:
-    size = f"{plan.bytes / 2**20:,.0f} MiB, {basis}" if plan.bytes is not None else "unknown"
+    size = f"{mebibytes(plan.bytes)}, {basis}" if plan.bytes is not None else "unknown"
     seconds = f"{plan.seconds:,.0f} s" if plan.seconds is not None else "unknown"
     return f"expected time: {seconds}", f"expected disk: {size}"
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from core.identifiers import Name
+from core.positions import LogPartition
 
 
 def account_for(records: int, offsets: int, *, gaps: bool) -> bool:
@@ -40,6 +41,11 @@ class RecordCounts:
         return [self.records, self.decoded, self.quarantined]
 
 
+def of_topic(partitions: Mapping[str, RecordCounts], topic: str) -> RecordCounts:
+    """The counts of a topic, over all its partitions."""
+    return sum((counts for p, counts in partitions.items() if LogPartition.parse(p).topic == topic), RecordCounts())
+
+
 @dataclass(frozen=True)
 class Totals:
     """The counts of a sequence of epochs: ``topic/partition`` -> its records, and view -> the rows that events gave."""
@@ -56,7 +62,7 @@ class Totals:
 
     def only(self, topic: str) -> Totals:
         """The records of one topic, without rows of views."""
-        return Totals({place: counts for place, counts in self.partitions.items() if place.startswith(f"{topic}/")})
+        return Totals({p: counts for p, counts in self.partitions.items() if LogPartition.parse(p).topic == topic})
 
     def _combined(
         self,

@@ -1,4 +1,4 @@
-"""Where timestamps count from, and the milliseconds of a time: exact, as a float of seconds is not."""
+"""Where timestamps count from, the exact milliseconds of a time, which a float of seconds is not, and its text."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def epoch_millis(moment: datetime) -> int:
     """Epoch milliseconds of a time with a zone; finer digits are cut."""
     return (moment - UNIX_EPOCH) // timedelta(milliseconds=1)
+
+
+def utc_text(moment: datetime) -> str:
+    """A time with a zone as people and Trino read it, to the second: 2026-03-14 12:00:00 UTC."""
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def in_utc(moment: datetime) -> datetime:

@@ -10,7 +10,7 @@ from core.identifiers import Name
 from core.validation.definition_change import definition_refusal
 from infra.control import run_roles, runs
 from infra.control.builds import PassedBuild, passed_builds
-from infra.control.manifest import last_epoch
+from infra.control.manifest import committed_size
 from infra.control.publications import last_done
 from infra.control.runs import Run
 from infra.lake import delta, files, table_paths
@@ -67,7 +67,7 @@ def to_kappa(settings: Settings, catalog: Catalog, run: Name | None = None, *, f
     replay_state.prefix_from_archive(logs, from_archive=from_archive)
     replay = runs.read_run(settings, run) if run else replay_state.open_replay(settings, catalog)
     records, measured = sum(log.end for log in logs), replay_state.last_measured_rate(settings)
-    committed = _committed_records(settings, replay.id) if replay else 0
+    committed = committed_size(settings, replay.id) if replay else 0
     serving = run_roles.current_run(settings)
     return KappaPlan(
         mode=mode(settings),
@@ -144,11 +144,6 @@ def _last_build(settings: Settings) -> list[PassedBuild]:
         if built.how == "full" and delta.exists(table_paths.batch(settings, built.view, built.build))
     ]
     return [built for built in existing if built.build == existing[-1].build]
-
-
-def _committed_records(settings: Settings, run: Name) -> int:
-    last = last_epoch(settings, run)
-    return last.end.size if last else 0
 
 
 def _unswitched(settings: Settings, catalog: Catalog, run: Run | None) -> dict[Name, str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from core.unix_time import utc_text
 
 
 def html_templates(folder: Path) -> Environment:
@@ -17,10 +18,5 @@ def html_templates(folder: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.filters["utc"] = utc
+    templates.filters["utc"] = utc_text
     return templates
-
-
-def utc(moment: datetime) -> str:
-    """A moment in UTC, to the second."""
-    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -13,6 +13,7 @@ from core.compute import epoch_range
 from core.compute.merge_sql import batch_part, comments, serving_sql, speed_part
 from core.cut import Cut
 from core.identifiers import Name, joined, quoted
+from core.unix_time import utc_text
 from core.view import View
 from infra.control.manifest import ARCHIVE_EPOCH
 from infra.control.pins import Pin
@@ -84,7 +85,7 @@ def status_sql(pins: Mapping[Name, Pin], seq: int, at: datetime) -> str:
     rows = [
         f"({literal(view)}, {literal(pin.mode)}, {_nullable(pin.build)}, {_nullable(pin.run)}, BIGINT '{pin.epoch:d}', "
         f"{literal(str(pin.cut))}, {literal(pin.digest)}, BIGINT '{seq:d}', "
-        f"TIMESTAMP '{at:%Y-%m-%d %H:%M:%S} UTC')"
+        f"TIMESTAMP '{utc_text(at)}')"
         for view, pin in sorted(pins.items())
     ]
     columns = '"view", mode, build, run, epoch, cut, digest, publication, published_at'

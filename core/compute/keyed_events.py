@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pyspark.sql
 from pyspark.sql import DataFrame
@@ -10,6 +11,7 @@ from pyspark.sql import functions as fn
 
 from core.compute.keyed_rows import source_columns, source_rows
 from core.measures import Column
+from core.positions import RecordPosition
 from core.topic import EVENT_TIME, Topic
 from core.view import Keyed
 
@@ -64,3 +66,8 @@ def _plain(column: Column) -> pyspark.sql.Column:
 def _typed(column: Column) -> pyspark.sql.Column:
     value = fn.col(column.name)
     return (fn.timestamp_micros(value) if column.type == "timestamp" else value).alias(column.name)
+
+
+def position_of(event: Mapping[str, Any]) -> RecordPosition:
+    """Where the record of an event is, from the JSON of its packed event."""
+    return RecordPosition(event["_topic"], event["_partition"], event["_offset"])

@@ -18,6 +18,11 @@ def trimmed(value: float) -> str:
     return text.rstrip("0").removesuffix(".") if "." in text and "e" not in text else text
 
 
+def mebibytes(size: float) -> str:
+    """A size of memory or of a disk, in bytes."""
+    return f"{size / 2**20:,.0f} MiB"
+
+
 def quantity(value: float, unit: str) -> str:
     """The value with its unit; a share needs none."""
     return number(value, unit) if unit.startswith("share") else f"{number(value, unit)} {unit}"

@@ -170,7 +170,9 @@ def _wait_for_dag_run(api: AirflowApi, dag: str, run: str, poll: Callable[[], No
     dag_run = api.get("dags", dag, "dagRuns", run)
     by_end = sorted(tasks.values(), key=lambda task: str(task["end_date"]))
     times = tuple(TaskTime(t["task_id"], t["state"], t["try_number"], t["duration"] or 0.0) for t in by_end)
-    seconds = (_moment(dag_run["end_date"]) - _moment(dag_run["start_date"])).total_seconds()
+    seconds = (
+        datetime.fromisoformat(dag_run["end_date"]) - datetime.fromisoformat(dag_run["start_date"])
+    ).total_seconds()
     return DagRunTimes(dag, run, dag_run["run_type"], seconds, times)
 
 
@@ -187,7 +189,3 @@ def _checks(
         NumberCheck("mode of every view at the end", "kappa", switch_plan.mode(settings)),
         compare_numbers.health(status(settings)),
     )
-
-
-def _moment(text: str) -> datetime:
-    return datetime.fromisoformat(text)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from rich.console import RenderableType
 from rich.text import Text
 
+from core.evidence.quantity import mebibytes
 from flows.demo.airflow import DagRunTimes, DemoAirflow
 from flows.demo.report_frame import checks_table, command, other_ports, print_report, short
 from flows.measure.console import bare
@@ -35,7 +36,7 @@ def _tasks(dag_run: DagRunTimes) -> RenderableType:
 def _next(demo: DemoAirflow) -> Text:
     lk = f"{command()} -c {short(demo.config)}"
     return Text(
-        f"Airflow is up at {demo.url} (healthy after {demo.healthy:.0f} s, {demo.memory / 2**20:,.0f} MiB): "
+        f"Airflow is up at {demo.url} (healthy after {demo.healthy:.0f} s, {mebibytes(demo.memory)}): "
         f"user {USER}, password in "
         f"{short(demo.password_file)}.\n"
         "lambda_batch runs every hour; it skips its work while Kappa serves. Next steps:\n"

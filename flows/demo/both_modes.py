@@ -12,7 +12,7 @@ from flows.demo.full_computation import FullComputation
 from flows.measure import live_system, load
 from flows.measure.freshness import Freshness, percentile
 from flows.measure.live_system import RATE, SEEDS, LiveInstance
-from infra.control.manifest import last_epoch
+from infra.control.manifest import committed_size
 from infra.control.publications import Publication
 from infra.control.run_roles import pinned_runs
 from infra.lake import files, table_paths
@@ -72,9 +72,9 @@ class ModeFigures:
 def measure_mode(live: LiveInstance, served: Publication, rebuilt: FullComputation) -> ModeFigures:
     """Measures what is served now, as `lk bench` does, while events flow."""
     settings = live.settings
-    uptime, usage_before, records_before = _uptime(live), live_system.speed_usage(live), _committed_records(live)
+    uptime, usage_before, size_before = _uptime(live), live_system.speed_usage(live), committed_size(settings, live.run)
     (freshness,) = live_system.sample(live, SECONDS, 1)
-    usage, records = live_system.speed_usage(live).since(usage_before), _committed_records(live) - records_before
+    usage, records = live_system.speed_usage(live).since(usage_before), committed_size(settings, live.run) - size_before
     with load.flowing(settings, live.catalog, next(SEEDS), RATE) as flow:
         sql = live_system.fixed_range(settings)
         latencies = sorted(live_system.query_seconds(settings, sql) for _ in range(_QUERIES))
@@ -89,7 +89,7 @@ def measure_mode(live: LiveInstance, served: Publication, rebuilt: FullComputati
         live=usage,
         live_records=records,
         disk=_disk(settings, live.catalog, served),
-        log_records=_committed_records(live),
+        log_records=committed_size(live.settings, live.run),
         sent=freshness.samples + flow.sent,
         processes=parts.processes,
         jobs=parts.jobs,
@@ -112,11 +112,6 @@ def _uptime(live: LiveInstance) -> float:
     """Seconds since the speed process started."""
     process = local_processes.running_process(live.settings, background.name(live.run))
     return time.time() - psutil.Process(process.pid).create_time() if process else 0.0
-
-
-def _committed_records(live: LiveInstance) -> int:
-    epoch = last_epoch(live.settings, live.run)
-    return epoch.end.size if epoch else 0
 
 
 def _disk(settings: Settings, catalog: Catalog, served: Publication) -> int:

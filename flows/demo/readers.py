@@ -17,7 +17,7 @@ from math import inf
 
 from core.catalog import Catalog
 from core.identifiers import Name, quoted
-from core.positions import LogPartition
+from core.record_counts import of_topic
 from flows.measure.demo_queries import count_sql
 from flows.measure.freshness import percentile
 from infra.control import runs
@@ -164,8 +164,5 @@ def _broken_rules(answers: Sequence[ReaderAnswer], period: Period) -> Iterator[s
 
 
 def _counts(settings: Settings, topic: Name, run: Name) -> Iterator[int]:
-    added = (
-        sum(row.decoded for partition, row in epoch.counted.items() if LogPartition.parse(partition).topic == topic)
-        for epoch in read_epochs(settings, run)
-    )
+    added = (of_topic(epoch.counted, topic).decoded for epoch in read_epochs(settings, run))
     return accumulate(added, initial=runs.read_run(settings, run).start.only([topic]).size)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from core.evidence.quantity import mebibytes
 from core.identifiers import Name
 from core.positions import LogPartition
 from core.safe_text import one_line, several_lines, shortened
@@ -135,7 +136,7 @@ def _partitions(snapshot: Snapshot, samples: RecentSamples) -> Iterable[tuple[bo
 
 def _processes(snapshot: Snapshot) -> Iterable[tuple[bool, Row]]:
     for process in snapshot.process_states:
-        memory = words.mebibytes(process.memory) if process.memory else ""
+        memory = mebibytes(process.memory) if process.memory else ""
         pid = "" if process.pid is None else str(process.pid)
         yield process.status != "up", (process.name, process.status, pid, process.address, memory)
 
@@ -225,4 +226,4 @@ def _leases(snapshot: Snapshot) -> Iterable[tuple[bool, Row]]:
 
 def _sizes(snapshot: Snapshot) -> Iterable[tuple[bool, Row]]:
     for part, size in (snapshot.sizes.value or {}).items():
-        yield False, (part, words.mebibytes(size))
+        yield False, (part, mebibytes(size))

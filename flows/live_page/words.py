@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from core.evidence.quantity import number
+from core.unix_time import utc_text
 from flows.plan.plan_tables import duration
-from infra import html_templates
 
 UNKNOWN = "unknown"
 
@@ -31,11 +31,6 @@ def seconds(value: float | None) -> str:
     return UNKNOWN if value is None else duration(round(value, 2 if value < 1 else 1))
 
 
-def mebibytes(size: int) -> str:
-    """A size of memory or of a disk."""
-    return f"{size / 2**20:,.0f} MiB"
-
-
 def utc(moment: datetime | None) -> str:
     """A moment, to the second."""
-    return UNKNOWN if moment is None else html_templates.utc(moment)
+    return UNKNOWN if moment is None else utc_text(moment)

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
 from core.catalog import Catalog
-from core.compute.keyed_events import EVENT, SOURCE, unpack
+from core.compute.keyed_events import EVENT, SOURCE, position_of, unpack
 from core.compute.keyed_rows import PLACE, result_rows
 from core.positions import RecordPosition
 from core.view import Keyed
@@ -44,7 +44,7 @@ def row_changes(
     spark: SparkSession, catalog: Catalog, view: Keyed, position: RecordPosition, events: pa.Table
 ) -> RowChanges | str:
     """What a record changes, from the packed events of its units; a text says why that is not known."""
-    if not any(_position(text) == position for text in events[EVENT].to_pylist()):
+    if not any(position_of(json.loads(text)) == position for text in events[EVENT].to_pylist()):
         return "it is not among the events from which the view is served"
     packed = frame_of(spark, events)
     rows = {s: unpack(view, catalog.topic(s), packed.where(fn.col(SOURCE) == s)) for s in view.sources}
@@ -63,8 +63,3 @@ def row_changes(
 def _signed(view: Keyed, rows: dict[str, DataFrame], sign: int) -> DataFrame:
     names = [column.name for column in view.identifying_columns]
     return result_rows(view, rows).select(*names, fn.lit(sign).alias(_SIGN))
-
-
-def _position(text: str) -> RecordPosition:
-    event = json.loads(text)
-    return RecordPosition(event["_topic"], event["_partition"], event["_offset"])

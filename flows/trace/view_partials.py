@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from core.catalog import Catalog
-from core.compute.keyed_events import EVENT, HASH, SOURCE
+from core.compute.keyed_events import EVENT, HASH, SOURCE, position_of
 from core.identifiers import Name
 from core.positions import RecordPosition
 from core.view import Keyed, Rollup, View
@@ -138,7 +138,7 @@ def _kept_event(path: str, epoch: int, contribution: Contribution) -> Row | None
     for batch in data_files.batches_holding(path, HASH, sorted(hashes), columns, condition):
         for row in batch.to_pylist():
             event = json.loads(row[EVENT])
-            if (event["_topic"], event["_partition"], event["_offset"]) == contribution.position:
+            if position_of(event) == contribution.position:
                 return row_of({"epoch": row["epoch"], **event})
     return None
 

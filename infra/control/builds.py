@@ -15,8 +15,7 @@ import pyarrow.compute as pc
 
 from core.cut import Cut
 from core.identifiers import Name
-from core.positions import LogPartition
-from core.record_counts import RecordCounts
+from core.record_counts import RecordCounts, of_topic
 from infra.control.store import TEXT, TIME, ControlTable, after, as_row
 from infra.lake.leases import Lease
 from infra.settings import Settings
@@ -55,8 +54,7 @@ class BuildCounts:
 
     def of_topic(self, topic: str) -> RecordCounts:
         """The record counts of a topic, over all partitions."""
-        counts = [count for place, count in self.partitions.items() if LogPartition.parse(place).topic == topic]
-        return sum(counts, RecordCounts())
+        return of_topic(self.partitions, topic)
 
 
 @dataclass(frozen=True)

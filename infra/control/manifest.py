@@ -75,6 +75,12 @@ def last_epoch(settings: Settings, id: Name) -> Epoch | None:
     return read_epoch(opened, number) if opened and number is not None else None
 
 
+def committed_size(settings: Settings, id: Name) -> int:
+    """How many offsets a run has committed; 0 before its first epoch."""
+    last = last_epoch(settings, id)
+    return last.end.size if last else 0
+
+
 def last_epochs(settings: Settings, id: Name, count: int) -> tuple[Epoch, ...]:
     """The last epochs of a run, ``count`` of them or all if there are fewer, in order."""
     opened = open_manifest(settings, id)

@@ -19,6 +19,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 
 from core.errors import LkError, TryAgain
 from core.identifiers import Name
+from core.unix_time import utc_text
 from infra import clock
 from infra.lake import checksums, delta, durable, heartbeats, idempotent_writes, lake_format, lease_table, table_paths
 from infra.lake.fence import Fence, lease_lost
@@ -220,6 +221,6 @@ def _conflicts(name: Name) -> Iterator[None]:
 def _held(name: Name, row: lease_table.LeaseRow) -> TryAgain:
     return TryAgain(
         f"the lease {name} is held",
-        where=f"{row.holder}, since {row.since:%Y-%m-%d %H:%M:%S} UTC",
+        where=f"{row.holder}, since {utc_text(row.since)}",
         fix="wait until it has finished, then run the command again",
     )
