@@ -59,11 +59,20 @@ def serve(settings: Settings) -> None:
 def web_app(settings: Settings, collector: Collector) -> FastAPI:
     """Every page of the application; it needs ``Guard`` around it."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    templates, views = _templates(settings), ViewPages(settings)
-    query_log = QueryLog(settings)
+    templates = _templates(settings)
+    _add_live_page(app, settings, collector, templates)
+    _add_numbers(app, collector)
+    _add_views_and_runbooks(app, settings, collector, templates)
+    _add_traces(app, settings, templates)
+    _add_query_log(app, QueryLog(settings))
+    app.mount("/static", StaticFiles(directory=_FOLDER / "static"))
+    app.mount("/quality", _QualityPages(directory=check_results.folder(settings), html=True, check_dir=False))
+    return app
+
+
+def _add_live_page(app: FastAPI, settings: Settings, collector: Collector, templates: Environment) -> None:
+    """The page, the document that it asks for every two seconds, and its charts."""
     charts = ChartLibrary()
-    one_trace = threading.Lock()  # each one reads Kafka and the lake
-    one_with_rows = threading.Lock()  # each one starts Spark
 
     @app.get("/")
     def index() -> HTMLResponse:
@@ -79,12 +88,6 @@ def web_app(settings: Settings, collector: Collector) -> FastAPI:
     async def history(request: Request) -> Response:
         return _answer(request, collector.history, "application/json")
 
-    @app.get(METRICS)
-    async def prometheus(request: Request) -> Response:
-        if collector.failure and not collector.has_ended:  # a scrape takes what it gets for the numbers of this moment
-            return PlainTextResponse(f"{collector.failure}\n", 503)
-        return _ENDED if collector.has_ended else _answer(request, collector.metrics, metrics.CONTENT_TYPE)
-
     @app.get(VEGA)
     async def vega(request: Request) -> Response:
         try:
@@ -92,9 +95,23 @@ def web_app(settings: Settings, collector: Collector) -> FastAPI:
         except (OSError, subprocess.SubprocessError) as error:
             return _later(f"the charts have no library: {error}")
 
+
+def _add_numbers(app: FastAPI, collector: Collector) -> None:
+    """What programs read: the metrics, and whether the server is there."""
+
+    @app.get(METRICS)
+    async def prometheus(request: Request) -> Response:
+        if collector.failure and not collector.has_ended:  # a scrape takes what it gets for the numbers of this moment
+            return PlainTextResponse(f"{collector.failure}\n", 503)
+        return _ENDED if collector.has_ended else _answer(request, collector.metrics, metrics.CONTENT_TYPE)
+
     @app.get(HEALTH)
     async def health() -> PlainTextResponse:
         return _ENDED if collector.has_ended else PlainTextResponse("ok\n")
+
+
+def _add_views_and_runbooks(app: FastAPI, settings: Settings, collector: Collector, templates: Environment) -> None:
+    views = ViewPages(settings)
 
     @app.get("/view/{name}")
     def view(name: str) -> Response:
@@ -104,6 +121,19 @@ def web_app(settings: Settings, collector: Collector) -> FastAPI:
         except Refused as error:
             return _missing(error)
         return _page(templates.get_template("view.html").render(page=shown, at=collector.snapshot.at))
+
+    @app.get(runbooks.PATH + "/{name}")
+    def what_to_do(name: str) -> Response:
+        shown = runbooks.runbook(RUNBOOKS, name)
+        if shown is None:
+            return PlainTextResponse("there is no such runbook\n", 404)
+        return _page(templates.get_template("runbook.html").render(page=shown))
+
+
+def _add_traces(app: FastAPI, settings: Settings, templates: Environment) -> None:
+    """The page of a record, without and with its rows in views."""
+    one_trace = threading.Lock()  # each one reads Kafka and the lake
+    one_with_rows = threading.Lock()  # each one starts Spark
 
     def record_page(alone: threading.Lock, read: Callable[[], object]) -> Response:
         if not alone.acquire(blocking=False):  # a thread that waits is missing for the other pages
@@ -128,16 +158,13 @@ def web_app(settings: Settings, collector: Collector) -> FastAPI:
     def rows(topic: str, partition: int, offset: int) -> Response:
         return record_page(one_with_rows, lambda: page_with_rows(settings, topic, partition, offset))
 
-    @app.get(runbooks.PATH + "/{name}")
-    def what_to_do(name: str) -> Response:
-        shown = runbooks.runbook(RUNBOOKS, name)
-        if shown is None:
-            return PlainTextResponse("there is no such runbook\n", 404)
-        return _page(templates.get_template("runbook.html").render(page=shown))
-
     @app.get("/trace")
     def find(topic: str, partition: int, offset: int) -> Response:
         return RedirectResponse(f"/trace/{quote(topic, safe='')}/{partition}/{offset}")
+
+
+def _add_query_log(app: FastAPI, query_log: QueryLog) -> None:
+    """Where Trino reports each finished query."""
 
     @app.post(query_reports.PATH)
     async def finished_query(request: Request) -> Response:
@@ -147,10 +174,6 @@ def web_app(settings: Settings, collector: Collector) -> FastAPI:
             return PlainTextResponse("the report is too large\n", 413)
         query_log.add(await request.json())
         return Response(status_code=204)
-
-    app.mount("/static", StaticFiles(directory=_FOLDER / "static"))
-    app.mount("/quality", _QualityPages(directory=check_results.folder(settings), html=True, check_dir=False))
-    return app
 
 
 class _QualityPages(StaticFiles):
