@@ -70,7 +70,7 @@ class Page:
 
 def page_of(settings: Settings, catalog: Catalog) -> Page:
     collector = Collector(settings)
-    app = Guard(web_app(settings, collector), ["127.0.0.1:1234"])
+    app = Guard(web_app(settings, collector), ["127.0.0.1"])
     return Page(settings, catalog, collector, TestClient(app, base_url="http://127.0.0.1:1234"))
 
 

@@ -103,6 +103,6 @@ def test_status_says_in_one_line_what_another_instance_is() -> None:
     since = datetime(2026, 11, 26, 5, 7, 59, tzinfo=UTC)
     text = _other(OtherInstance(Path("/a/.demo/data"), {"kafka_port": 19094, "trino_port": 18082}, since))
     assert text == (
-        "another instance runs: /a/.demo/data · kafka_port 19094, trino_port 18082 · since 2026-11-26 05:07 UTC"
+        "another instance runs: /a/.demo/data · kafka_port 19094, trino_port 18082 · since 2026-11-26 05:07:59 UTC"
     )
     assert "no ports" in _other(OtherInstance(Path("/a"), {}, since))
