@@ -18,7 +18,7 @@ from infra.settings import Settings
 from speed.process import emr_job, state_file
 
 PREFIX = "speed-"  # of the name of each run's process
-DEADLINE = 120.0
+DEADLINE = 300.0  # Spark starts in ten seconds, and on a slow machine with other work in some minutes
 GRACE = 60.0
 
 
