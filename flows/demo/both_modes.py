@@ -89,7 +89,7 @@ def measure_mode(live: LiveInstance, served: Publication, rebuilt: FullComputati
         live=usage,
         live_records=records,
         disk=_disk(settings, live.catalog, served),
-        log_records=committed_size(live.settings, live.run),
+        log_records=committed_size(settings, live.run),
         sent=freshness.samples + flow.sent,
         processes=parts.processes,
         jobs=parts.jobs,

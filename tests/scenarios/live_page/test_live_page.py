@@ -215,7 +215,9 @@ def test_while_its_own_server_hangs_the_page_does_not_stay_green(world: World, o
     opened.page.goto(opened.url)
     opened.page.wait_for_selector("#health[data-state=ok]")
     with stopped(world, ui_server.NAME):
+        stopped_at = time.monotonic()
         opened.page.wait_for_selector("#health[data-state=bad]")
+        assert time.monotonic() - stopped_at < stretched(30)
         assert opened.text("verdict").startswith("this page's server does not answer, and what you see is old")
     opened.page.wait_for_selector("#health[data-state=ok]")
     assert opened.text("verdict") == "healthy"
@@ -230,6 +232,7 @@ def test_a_kill_of_the_speed_process_turns_it_red_within_ten_seconds(world: Worl
             opened.page.wait_for_selector("#unhealthy li >> text=trino is not answering")
         kill(world.running())
         killed = time.monotonic()
+        opened.page.wait_for_selector("#health[data-state=bad]")
         opened.page.wait_for_selector(f"#unhealthy li >> text=speed-{world.run} died")
         opened.page.wait_for_selector("#box-speed[data-state=bad]")
         assert time.monotonic() - killed < stretched(10)

@@ -151,9 +151,9 @@ def test_a_process_that_died_is_unhealthy_while_nobody_else_is_known() -> None:
 
 def test_a_state_that_takes_long_to_read_is_not_old_before_it_can_be_read_again() -> None:
     """A read of 25 s rests for 100 s, and the next one takes 25 s again."""
-    now, long = snapshot(0), {"seconds": 25.0, "rest": 100.0}
+    slow = replace(snapshot(0).status, seconds=25.0, rest=100.0)
     for seconds, lines in ((209, ()), (211, ("the state is 211 s old: not read again",))):
-        assert document(replace(snapshot(seconds), status=replace(now.status, **long)))["unhealthy"] == lines  # type: ignore[arg-type]
+        assert document(replace(snapshot(seconds), status=slow))["unhealthy"] == lines
 
 
 def test_the_pages_of_the_gate_are_linked_where_they_are() -> None:
