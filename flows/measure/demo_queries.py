@@ -14,8 +14,7 @@ from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name, joined, quoted
 from core.measures import Count
-from core.positions import LogPartition
-from core.record_counts import account_for
+from core.record_counts import RecordCounts, account_for, of_topic
 from core.view import Rollup, View
 from flows.measure.expected import Table
 from infra.control.manifest import Epoch, read_epochs
@@ -117,20 +116,15 @@ def topic_accounts(settings: Settings) -> list[TopicAccount]:
 
 
 def _topic_account(settings: Settings, topic: Name, log: Cut, epochs: Sequence[Epoch], cut: Cut) -> TopicAccount:
-    counted = [
-        row
-        for epoch in epochs
-        for partition, row in epoch.counted.items()
-        if LogPartition.parse(partition).topic == topic
-    ]
+    counted = sum((of_topic(epoch.counted, topic) for epoch in epochs), RecordCounts())
     archive = quoted(Name("lake"), Name("archive"), topic)
     sql = f"SELECT count_if(_error IS NULL), count_if(_error IS NOT NULL) FROM {archive}"  # noqa: S608
     decoded, quarantined = query(settings, sql).rows[0]
     return TopicAccount(
         topic=topic,
         log=log.only([topic]).size,
-        speed_decoded=sum(row.decoded for row in counted),
-        speed_quarantined=sum(row.quarantined for row in counted),
+        speed_decoded=counted.decoded,
+        speed_quarantined=counted.quarantined,
         cut=cut.only([topic]).size,
         batch_decoded=decoded,
         batch_quarantined=quarantined,
