@@ -14,7 +14,7 @@ from pyspark.sql import functions as fn
 
 from core.catalog import Catalog
 from core.compute.compare_rows import differences, different
-from core.compute.range_rows import in_range, starts_around
+from core.compute.range_rows import starts_around, starts_in_range
 from core.errors import Refused
 from core.identifiers import Name
 from core.range_rebuild import RangeRebuild
@@ -81,7 +81,7 @@ def require_same_outside(view: Rollup, rebuild: RangeRebuild, base: DataFrame, w
     """A sentence on what a range rebuild changed. Raises Refused when a row outside the range changed."""
     assert view.window is not None
     compared = differences(view, base, written).persist()
-    within, source = in_range(view.window, rebuild), rebuild.bases[Name(view.name)]
+    within, source = starts_in_range(view.window, rebuild), rebuild.bases[Name(view.name)]
     try:
         counts = {"wrong": ~within & different(), "kept": ~within, "changed": within & different(), "again": within}
         row: Any = compared.agg(*(fn.count_if(which).alias(name) for name, which in counts.items())).first()

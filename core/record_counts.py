@@ -70,10 +70,10 @@ class Totals:
         of_counts: Callable[[RecordCounts, RecordCounts], RecordCounts],
         of_rows: Callable[[int, int], int],
     ) -> Totals:
-        places = {**self.partitions, **other.partitions}
+        keys = {**self.partitions, **other.partitions}
         views = {**self.rows, **other.rows}
         none = RecordCounts()
         return Totals(
-            {p: of_counts(self.partitions.get(p, none), other.partitions.get(p, none)) for p in places},
+            {p: of_counts(self.partitions.get(p, none), other.partitions.get(p, none)) for p in keys},
             {view: of_rows(self.rows.get(view, 0), other.rows.get(view, 0)) for view in views},
         )

@@ -20,7 +20,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as fn
 
 from core.catalog import Catalog
-from core.compute.example_rows import Way, rows_of, ways_of
+from core.compute.example_rows import Way, example_rows, ways_of
 from core.compute.row_pairs import Row, differing_columns, pair_rows
 from core.decoding.decode import decode
 from core.errors import Refused
@@ -143,7 +143,7 @@ def _compute(spark: SparkSession, catalog: Catalog, tasks: Sequence[_Task]) -> M
     for task in tasks:
         slices = {topic: _slices(spark, task, decoded[topic]) for topic in task.view.sources}
         topics = {topic: catalog.topic(topic) for topic in task.view.sources}
-        frames += [_as_texts(task, way, rows_of(task.view, topics, slices, way)) for way in ways_of(task.view)]
+        frames += [_as_texts(task, way, example_rows(task.view, topics, slices, way)) for way in ways_of(task.view)]
     views = {task.view.name: task.view for task in tasks}
     rows: dict[tuple[str, Way], list[Cells]] = defaultdict(list)
     for row in reduce(lambda a, b: a.unionAll(b), frames).collect():

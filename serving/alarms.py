@@ -41,7 +41,7 @@ def view_alarms(settings: Settings, catalog: Catalog) -> tuple[ViewAlarms, ...]:
     pins = {view: pin for view, pin in last.pins.items() if view in catalog.views} if last else {}
     states = ledger.served_states(settings, pins)
     unchanged = {view: state for view, state in states.items() if state.pin.digest == catalog.digest(view)}
-    partitions = ledger.partition_counts(catalog, states)
+    partitions = ledger.counts_by_partition(catalog, states)
     rows: dict[Name, ViewCounts] = {}
     with contextlib.suppress(LkError):
         rows = {counts.view: counts for counts in ledger.view_counts(settings, catalog, unchanged)}

@@ -119,11 +119,11 @@ def _pinned(spark: SparkSession, settings: Settings, view: View, claim: Claim, p
     """The rows of a pin up to the claimed epoch; the rows of its build count as older than every epoch."""
     assert pin.run is not None
     name, columns = Name(view.name), [*(column.name for column in view.stored_columns), "last_epoch"]
-    parts = spark.read.format("delta").load(table_paths.speed(settings, pin.run, name))
+    partial_rows = spark.read.format("delta").load(table_paths.speed(settings, pin.run, name))
     where, fix = f"run {claim.run}, build {claim.build}", "run the comparison again: it claims a newer cut first"
-    crossing = parts.where(epoch_range.crosses(fn.col, claim.epoch)).count()
+    crossing = partial_rows.where(epoch_range.crosses(fn.col, claim.epoch)).count()
     refuse_crossing(crossing, name, claim.epoch, where=where, fix=fix)
-    after = parts.where(epoch_range.within(pin.epoch, claim.epoch)).select(*columns)
+    after = partial_rows.where(epoch_range.within(pin.epoch, claim.epoch)).select(*columns)
     if pin.build is None:
         return after
     base = parquet_scan.read_table(spark, table_paths.batch(settings, name, pin.build))

@@ -14,7 +14,7 @@ from core.topic import EVENT_TIME, Topic
 from core.view import visible_columns
 from infra.settings import Settings
 from infra.trino.access_rules import Access, read_access, role_of, sees_personal
-from infra.trino.metastore import literal
+from infra.trino.metastore import sql_literal
 
 CURRENT_USER = "current_user"
 _QUERY = "the query of the view"
@@ -85,7 +85,7 @@ def _sees(access: Access, user: str) -> str:
     seeing = sees_personal(access)
     cases = []
     for role, users in access.roles.items():
-        whole_name = literal(rf"\A(?:{users})\z")
+        whole_name = sql_literal(rf"\A(?:{users})\z")
         cases.append(f"WHEN regexp_like({user}, {whole_name}) THEN {str(role in seeing).lower()}")
     return f"CASE {' '.join(cases)} ELSE false END"
 

@@ -95,7 +95,7 @@ def _total(epoch: Epoch | None) -> Totals:
     return epoch.total if epoch else Totals()
 
 
-def partition_counts(catalog: Catalog, states: Mapping[Name, ServedState]) -> tuple[PartitionCounts, ...]:
+def counts_by_partition(catalog: Catalog, states: Mapping[Name, ServedState]) -> tuple[PartitionCounts, ...]:
     """Every partition once, from the view with the highest end."""
     partitions: dict[tuple[Name, int], PartitionCounts] = {}
     for view, state in sorted(states.items(), key=lambda item: item[1].served_end.size):

@@ -175,5 +175,5 @@ def _published_sql(settings: Settings, catalog: Catalog, view: View, seq: int) -
         )
     only_build = view_sql.build_pin(pin.build, pin.cut, pin.digest, pin.shape)
     sql = serving_sql(view, view_sql.view_parts(view, only_build))
-    reader = metastore.literal(settings.trino_reader)
+    reader = metastore.sql_literal(settings.trino_reader)
     return hidden_columns.without_personal(settings, catalog, Name(view.name), sql, reader)

@@ -82,7 +82,7 @@ def served_status(settings: Settings, catalog: Catalog) -> ServedStatus:
     with _collect_errors(problems):
         problems += _view_problems(served.result(), pins)
     problems += [*damages, *stopped]
-    partitions = ledger.partition_counts(catalog, states)
+    partitions = ledger.counts_by_partition(catalog, states)
     problems += [_miscount(partition) for partition in partitions if not partition.ok]
     changed = changed_since(last, catalog)
     problems += [f"served with an earlier definition: {', '.join(changed)}; {remedies()}"] if changed else []

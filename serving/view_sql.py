@@ -19,7 +19,7 @@ from infra.control.manifest import ARCHIVE_EPOCH
 from infra.control.pins import Pin
 from infra.control.runs import Run
 from infra.settings import Settings
-from infra.trino.metastore import CATALOG, literal
+from infra.trino.metastore import CATALOG, sql_literal
 from infra.trino.view_fences import PINNED, ViewFence
 from serving.hidden_columns import without_personal
 
@@ -83,8 +83,8 @@ def shape_digest(settings: Settings, catalog: Catalog, view: Name) -> Name:
 def status_sql(pins: Mapping[Name, Pin], seq: int, at: datetime) -> str:
     """SQL of ``serving.status``: one row per view with what it serves and since which publication."""
     rows = [
-        f"({literal(view)}, {literal(pin.mode)}, {_nullable(pin.build)}, {_nullable(pin.run)}, BIGINT '{pin.epoch:d}', "
-        f"{literal(str(pin.cut))}, {literal(pin.digest)}, BIGINT '{seq:d}', "
+        f"({sql_literal(view)}, {sql_literal(pin.mode)}, {_nullable(pin.build)}, {_nullable(pin.run)}, "
+        f"BIGINT '{pin.epoch:d}', {sql_literal(str(pin.cut))}, {sql_literal(pin.digest)}, BIGINT '{seq:d}', "
         f"TIMESTAMP '{utc_text(at)}')"
         for view, pin in sorted(pins.items())
     ]
@@ -93,4 +93,4 @@ def status_sql(pins: Mapping[Name, Pin], seq: int, at: datetime) -> str:
 
 
 def _nullable(name: Name | None) -> str:
-    return literal(name) if name else "CAST(NULL AS varchar)"
+    return sql_literal(name) if name else "CAST(NULL AS varchar)"

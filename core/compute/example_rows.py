@@ -25,7 +25,7 @@ def ways_of(view: View) -> tuple[Way, ...]:
     return ("one build", "a build and two epochs") if view.reproducible else ("a build and two epochs",)
 
 
-def rows_of(view: View, topics: Mapping[str, Topic], slices: Slices, way: Way) -> DataFrame:
+def example_rows(view: View, topics: Mapping[str, Topic], slices: Slices, way: Way) -> DataFrame:
     """The stored rows of the view; every way must give the same."""
     if way == "one build":
         slices = {topic: [union(frames)] for topic, frames in slices.items()}

@@ -15,7 +15,7 @@ from core.unix_time import UNIX_EPOCH
 from core.view import Rollup, Window
 
 
-def in_range(window: Window, rebuild: RangeRebuild) -> Column:
+def starts_in_range(window: Window, rebuild: RangeRebuild) -> Column:
     """Whether a row's window starts in the range."""
     start = fn.col(window.name)
     return fn.coalesce((start >= _timestamp(rebuild.first)) & (start < _timestamp(rebuild.end)), fn.lit(False))
@@ -27,7 +27,7 @@ def rebuilt(
     """The rows of ``base`` outside the range, and inside it rows computed from the decoded rows of each source."""
     window = view.window
     assert window is not None
-    within = in_range(window, rebuild)
+    within = starts_in_range(window, rebuild)
     reach = timedelta(milliseconds=window.size - window.pane)  # its last window starts one pane before the range's end
     wide = (fn.col(EVENT_TIME) >= _timestamp(rebuild.first)) & (fn.col(EVENT_TIME) < _timestamp(rebuild.end + reach))
     parts = [partial(view, topic, frame.where(wide)).where(within) for topic, frame in events]

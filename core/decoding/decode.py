@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
 from core.decoding import jvm_decoder, rules
-from core.decoding.field_types import in_range, typed_value
+from core.decoding.field_types import is_valid_time, typed_value
 from core.decoding.formats import field_texts, pre_validated
 from core.decoding.record_key_text import is_keyed_by_record, key_text
 from core.decoding.redrive_headers import is_copy, original_key, original_value
@@ -117,7 +117,7 @@ def _with_key(topic: Topic, frame: DataFrame) -> DataFrame:
 
 def _event_time(topic: Topic) -> Column:
     millis = fn.unix_millis("_timestamp")
-    record_time = fn.timestamp_millis(fn.when(in_range(millis), millis))
+    record_time = fn.timestamp_millis(fn.when(is_valid_time(millis), millis))
     if topic.event_time is None:
         return record_time
     field_time = fn.col(f"_typed_{topic.event_time}")

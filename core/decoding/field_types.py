@@ -43,7 +43,7 @@ def error_of(field: Field, text: Column, value: Column) -> Column:
     return present & value.isNull()
 
 
-def in_range(millis: Column) -> Column:
+def is_valid_time(millis: Column) -> Column:
     """Whether epoch milliseconds are in the years 1971 to 2199."""
     return (millis >= EARLIEST_MS) & (millis < LATEST_MS)
 
@@ -60,7 +60,7 @@ def _value(field: Field, text: Column, pre_validated: Column) -> Column:
     else:
         millis = fn.unix_millis(fn.try_to_timestamp(text, fn.lit(field.time_format)))
     # The check is inside the call because timestamp_millis throws outside the range of a timestamp.
-    return fn.timestamp_millis(fn.when(in_range(millis), millis))
+    return fn.timestamp_millis(fn.when(is_valid_time(millis), millis))
 
 
 def _matches(text: Column, pattern: str | None) -> Column:

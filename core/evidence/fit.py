@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from core.errors import Refused
 from core.evidence.coefficients import Coefficients, Line, ModeCoefficients
 from core.evidence.measurement import MODES, STEADY, TOTAL, WHOLE, Measurement
-from core.evidence.study_rows import Source, middle, rows_of, totals
+from core.evidence.study_rows import Source, middle, rows_by_source, totals
 
 STUDY_CORES = 2  # of the machine that the study ran on, as in docs/deploy/sizing.md
 SHARED = {
@@ -79,8 +79,8 @@ def fit(measurements: Sequence[Measurement], cores: float = STUDY_CORES) -> Coef
     Raises Refused for coefficients without measurements, with the sections of the study that would measure them, and
     for logs of one size.
     """
-    shared = rows_of(measurements, SHARED)
-    by_mode = {mode: rows_of(measurements, sources) for mode, sources in BY_MODE.items()}
+    shared = rows_by_source(measurements, SHARED)
+    by_mode = {mode: rows_by_source(measurements, sources) for mode, sources in BY_MODE.items()}
     _refuse_missing(shared, by_mode)
     _refuse_one_size(shared["land_rate"])
     log_bytes, land_cpu, proof_cpu = (_line(shared[name]) for name in ("log_bytes", "land_cpu", "proof_cpu"))
@@ -111,7 +111,7 @@ def predicted_and_measured(measurements: Sequence[Measurement], fitted_sizes: Co
 
     A quantity that was not measured at one of both kinds of sizes is left out.
     """
-    rows = rows_of(measurements, {what: source for what, (source, _) in PREDICTED.items()})
+    rows = rows_by_source(measurements, {what: source for what, (source, _) in PREDICTED.items()})
     predictions = []
     for what, (_, unit) in PREDICTED.items():
         fitted = totals(row for row in rows[what] if row.size in fitted_sizes)

@@ -66,7 +66,9 @@ def _total(row: Measurement) -> float:
     return row.size / row.value if unit == "records/s" else row.value
 
 
-def rows_of(measurements: Iterable[Measurement], sources: Mapping[str, Source]) -> dict[str, Sequence[Measurement]]:
+def rows_by_source(
+    measurements: Iterable[Measurement], sources: Mapping[str, Source]
+) -> dict[str, Sequence[Measurement]]:
     """The rows of each source. Those that were measured on a busy machine count only if there are no others."""
     rows = list(measurements)
     matching = {name: [row for row in rows if source.has(row)] for name, source in sources.items()}

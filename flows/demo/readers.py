@@ -23,7 +23,7 @@ from flows.measure.freshness import percentile
 from infra.control import runs
 from infra.control.manifest import read_epochs
 from infra.settings import Settings
-from infra.trino.metastore import as_reader, literal, query
+from infra.trino.metastore import as_reader, query, sql_literal
 
 SLOW, QUICK = 1.0, 10.0  # queries a second: normally, and around a change of what is served
 AT_ONCE = 4  # queries in progress
@@ -114,7 +114,7 @@ class Readers:
 def count_query(settings: Settings, catalog: Catalog, view: Name) -> Callable[[], tuple[str, int]]:
     """A function that queries the count of a view, and its mode in ``serving.status``, in one Trino query."""
     status = quoted(Name("lake"), Name("serving"), Name("status"))
-    sql = f'SELECT mode, ({count_sql(catalog.views[view])}) FROM {status} WHERE "view" = {literal(view)}'  # noqa: S608
+    sql = f'SELECT mode, ({count_sql(catalog.views[view])}) FROM {status} WHERE "view" = {sql_literal(view)}'  # noqa: S608
 
     def mode_and_count() -> tuple[str, int]:
         mode, count = query(as_reader(settings), sql).rows[0]

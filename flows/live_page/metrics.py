@@ -87,9 +87,9 @@ def _log(snapshot: Snapshot) -> Iterator[Metric]:
     appended = CounterMetricFamily("lk_topic_appended_records", "Log end offset of a partition", labels=labels)
     start = GaugeMetricFamily("lk_topic_start_offset", "First offset that Kafka still holds", labels=labels)
     for part in snapshot.log.value or ():
-        place = [part.topic, str(part.partition)]
-        appended.add_metric(place, part.end)
-        start.add_metric(place, part.start)
+        labels = [part.topic, str(part.partition)]
+        appended.add_metric(labels, part.end)
+        start.add_metric(labels, part.start)
     yield appended
     yield start
 
@@ -135,11 +135,11 @@ def _ledger(snapshot: Snapshot) -> Iterator[Metric]:
     bad = GaugeMetricFamily("lk_served_quarantined_records", "Quarantined records below what is served", labels=labels)
     exceeded = GaugeMetricFamily("lk_quarantine_exceeded", "1 if more are quarantined than allowed", labels=["topic"])
     for counts in status.partitions if status else ():
-        place = [counts.topic, str(counts.partition)]
+        labels = [counts.topic, str(counts.partition)]
         difference = 0 if counts.ok else counts.offsets - counts.decoded - counts.quarantined
-        records.add_metric(place, difference)
-        decoded.add_metric(place, counts.decoded)
-        bad.add_metric(place, counts.quarantined)
+        records.add_metric(labels, difference)
+        decoded.add_metric(labels, counts.decoded)
+        bad.add_metric(labels, counts.quarantined)
     for view in status.rows if status else ():
         rows.add_metric([view.view], view.served - view.counted)
     shares = {share.topic for share in status.shares} if status else set()
@@ -174,11 +174,11 @@ def _run_records(runs: Iterable[LiveRun]) -> Iterator[Metric]:
     bad = CounterMetricFamily("lk_run_quarantined_records", "Records that a run has quarantined", labels=labels)
     lag = GaugeMetricFamily("lk_run_lag_records", "Records that a run has not committed yet", labels=labels)
     for live in runs:
-        for place, counts in live.last.total.partitions.items() if live.last else ():
-            decoded.add_metric([live.run.id, *_labels(place)], counts.decoded)
-            bad.add_metric([live.run.id, *_labels(place)], counts.quarantined)
+        for partition, counts in live.last.total.partitions.items() if live.last else ():
+            decoded.add_metric([live.run.id, *_labels(partition)], counts.decoded)
+            bad.add_metric([live.run.id, *_labels(partition)], counts.quarantined)
             if live.state.lag is not None:
-                lag.add_metric([live.run.id, *_labels(place)], live.state.lag.get(place, 0))
+                lag.add_metric([live.run.id, *_labels(partition)], live.state.lag.get(partition, 0))
     yield from (decoded, bad, lag)
 
 

@@ -120,10 +120,10 @@ def _log(settings: Settings) -> tuple[PartitionEnds, ...]:
     counts = kafka_admin.partition_counts(settings)
     topics = [topic for topic in catalog.topics if topic in counts]
     starts, ends = kafka_admin.start_offsets(settings, topics), kafka_admin.end_offsets(settings, topics)
-    places = [(topic, partition) for topic in topics for partition in range(counts[topic])]
+    partitions = [(topic, partition) for topic in topics for partition in range(counts[topic])]
     first = {(topic, partition): start for topic, partition, start in starts.ends}
     last = {(topic, partition): end for topic, partition, end in ends.ends}
-    return tuple(PartitionEnds(*place, first.get(place, 0), last.get(place, 0)) for place in places)
+    return tuple(PartitionEnds(*key, first.get(key, 0), last.get(key, 0)) for key in partitions)
 
 
 def _trino(settings: Settings) -> TrinoState:

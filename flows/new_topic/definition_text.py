@@ -7,7 +7,7 @@ from collections.abc import Sequence
 WIDTH = 120
 
 
-def literal(text: str) -> str:
+def python_literal(text: str) -> str:
     """A string literal of one line, in double quotes unless the text has some. What cannot be seen is escaped."""
     if '"' in text:
         return repr(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from flows.new_topic.definition_text import call, comment, exploded, literal
+from flows.new_topic.definition_text import call, comment, exploded, python_literal
 from flows.new_topic.field_guesses import FieldGuess
 from flows.new_topic.field_names import sql_name
 from flows.new_topic.guesses import TopicGuess
@@ -18,15 +18,15 @@ _DEFAULT_MAX_BYTES = 65_536
 def topic_text(guess: TopicGuess, sample: SampleFile, file_name: str) -> str:
     """The Python text of the topic file. ``file_name`` of the sample appears in its first line."""
     count = len(sample.records)
-    key = [f"key={literal(guess.key.name)}"] if guess.key else []
+    key = [f"key={python_literal(guess.key.name)}"] if guess.key else []
     arguments = [
-        literal(guess.name),
-        f"comment={literal(f'Records of {guess.name}')}",
+        python_literal(guess.name),
+        f"comment={python_literal(f'Records of {guess.name}')}",
         "partitions=4",
         *_key_comment(guess, count),
         *key,
         comment(f"A guess: {guess.event_time.observed}", 4),
-        f"event_time={literal(guess.event_time.name)}",
+        f"event_time={python_literal(guess.event_time.name)}",
         f"format={_format(guess)}",
         *_max_bytes(sample),
         f"fields={exploded('', [line for field in guess.fields for line in _field(field, count)], 4)}",
@@ -52,11 +52,11 @@ def _key_comment(guess: TopicGuess, count: int) -> list[str]:
 
 
 def _format(guess: TopicGuess) -> str:
-    names = call("", [literal(name) for name in guess.json_names], 16, before="names=")
+    names = call("", [python_literal(name) for name in guess.json_names], 16, before="names=")
     upcasts = [(field.name, sql) for field in guess.fields if (sql := _upcast(field))]
     arguments = ["1", names]
     if upcasts:
-        lines = [f"{' ' * 20}{literal(name)}: {literal(sql)},\n" for name, sql in upcasts]
+        lines = [f"{' ' * 20}{python_literal(name)}: {python_literal(sql)},\n" for name, sql in upcasts]
         arguments.append("upcast={\n" + "".join(lines) + " " * 16 + "}")
     versions = call("", [call("Version", arguments, 12)], 8, before="versions=")
     return exploded("Json", [versions, *_version_name(guess)], 4)
@@ -75,7 +75,7 @@ def _version_name(guess: TopicGuess) -> list[str]:
     if "version" not in used:
         return []
     candidates = ("schema_version", *(f"schema_version_{number}" for number in range(2, len(used) + 3)))
-    return [f"version_name={literal(next(name for name in candidates if name not in used))}"]
+    return [f"version_name={python_literal(next(name for name in candidates if name not in used))}"]
 
 
 def _max_bytes(sample: SampleFile) -> list[str]:
@@ -86,16 +86,16 @@ def _max_bytes(sample: SampleFile) -> list[str]:
 def _field(field: FieldGuess, count: int) -> list[str]:
     """A comment with what the sample showed, and the field."""
     share = "every record" if field.required else f"{field.seen:,} of {count:,} records"
-    arguments = [literal(field.name)]
+    arguments = [python_literal(field.name)]
     if field.type != "string":
-        arguments.append(literal(field.type))
+        arguments.append(python_literal(field.type))
     if not field.required:
         arguments.append("required=False")
     if field.time and field.time.time_format:
-        arguments.append(f"time_format={literal(field.time.time_format)}")
+        arguments.append(f"time_format={python_literal(field.time.time_format)}")
     if field.absent is not None:
-        arguments.append(f"absent={literal(field.absent)}")
-    arguments.append(f"comment={literal(field.json_name)}")
+        arguments.append(f"absent={python_literal(field.absent)}")
+    arguments.append(f"comment={python_literal(field.json_name)}")
     return [comment(f"{share}; {field.observed}", 8), call("Field", arguments, 8)]
 
 
@@ -115,4 +115,4 @@ def _rule(field: FieldGuess) -> str | None:
     else:
         return None
     sql = condition if field.required else f"{field.name} is null or {condition}"
-    return f"Rule({literal(f'{field.name}_seen')}, {literal(sql)}),"
+    return f"Rule({python_literal(f'{field.name}_seen')}, {python_literal(sql)}),"

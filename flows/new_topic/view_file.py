@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.identifiers import Name
-from flows.new_topic.definition_text import call, comment, exploded, literal, table
+from flows.new_topic.definition_text import call, comment, exploded, python_literal, table
 from flows.new_topic.example_table import ExampleTable, example_of, measures_of
 from flows.new_topic.field_guesses import FieldGuess
 from flows.new_topic.field_names import unused
@@ -24,20 +24,27 @@ def view_text(guess: TopicGuess, sample: SampleFile) -> tuple[str, bool]:
     per = f"{guess.key.name} and UTC {guess.window.name}" if guess.key else f"UTC {guess.window.name}"
     keys = []
     if guess.key:
-        kind = [f"type={literal(guess.key.type)}"] if guess.key.type != "string" else []
-        arguments = [literal(key), literal(guess.key.name), *kind, f"comment={literal(guess.key.json_name)}"]
+        kind = [f"type={python_literal(guess.key.type)}"] if guess.key.type != "string" else []
+        arguments = [
+            python_literal(key),
+            python_literal(guess.key.name),
+            *kind,
+            f"comment={python_literal(guess.key.json_name)}",
+        ]
         keys = [call("", [call("Key", arguments, 8)], 4, before="keys=")]
-    start = literal(f"Start of the {guess.window.name}, UTC")
+    start = python_literal(f"Start of the {guess.window.name}, UTC")
     shown = [_mean(field, count) for field in guess.sums if field.required]
     arguments = [
-        literal(view_name(guess)),
-        f"comment={literal(f'Records of {guess.name} per {per}')}",
-        f"sources=({literal(guess.name)},)",
+        python_literal(view_name(guess)),
+        f"comment={python_literal(f'Records of {guess.name} per {per}')}",
+        f"sources=({python_literal(guess.name)},)",
         *(keys or ["keys=()"]),
-        call("Window", [literal(window), f"size={guess.window.size:_}", f"comment={start}"], 4, before="window="),
+        call(
+            "Window", [python_literal(window), f"size={guess.window.size:_}", f"comment={start}"], 4, before="window="
+        ),
         _tuple("measures", _measures(guess, count)),
         *([_tuple("shown", shown)] if shown else []),
-        _tuple("checks", [call("Check", [literal(f"has_{count}"), literal(f"{count} > 0")], 8)]),
+        _tuple("checks", [call("Check", [python_literal(f"has_{count}"), python_literal(f"{count} > 0")], 8)]),
     ]
     names = ", ".join(["Count", *(["Max", "Min", "Sum"] if guess.sums else [])])
     classes = ", ".join(["Check", *(["Key"] if guess.key else []), "Rollup", *(["Shown"] if shown else []), "Window"])
@@ -64,15 +71,15 @@ def _column_names(guess: TopicGuess) -> tuple[str, str, str]:
 
 
 def _measures(guess: TopicGuess, count: str) -> list[str]:
-    measures = [call("Count", [literal(count), f"comment={literal('Records')}"], 8)]
+    measures = [call("Count", [python_literal(count), f"comment={python_literal('Records')}"], 8)]
     for field in guess.sums:
         total, low, high = measures_of(field)
         scale = [f"scale={field.scale}"] if field.scale else []
-        of, kind = literal(field.name), literal(field.type)
+        of, kind = python_literal(field.name), python_literal(field.type)
         kinds = [f"type={kind}"] if field.type != "bigint" else []
-        sums = [literal(total), of, *scale, f"comment={literal(f'Sum of {field.json_name}')}"]
-        lows = [literal(low), of, *kinds, f"comment={literal(f'Smallest {field.json_name}')}"]
-        highs = [literal(high), of, *kinds, f"comment={literal(f'Largest {field.json_name}')}"]
+        sums = [python_literal(total), of, *scale, f"comment={python_literal(f'Sum of {field.json_name}')}"]
+        lows = [python_literal(low), of, *kinds, f"comment={python_literal(f'Smallest {field.json_name}')}"]
+        highs = [python_literal(high), of, *kinds, f"comment={python_literal(f'Largest {field.json_name}')}"]
         measures += [call("Sum", sums, 8), call("Min", lows, 8), call("Max", highs, 8)]
     return measures
 
@@ -84,13 +91,13 @@ def _mean_name(field: FieldGuess) -> str:
 def _mean(field: FieldGuess, count: str) -> str:
     """A mean is a presentation column: Trino computes it from the sum and the count."""
     sql = f"cast({measures_of(field)[0]} as decimal(38,6)) / {count}"
-    words = literal(f"Mean of {field.json_name}")
-    return call("Shown", [literal(_mean_name(field)), literal(sql), f"comment={words}"], 8)
+    words = python_literal(f"Mean of {field.json_name}")
+    return call("Shown", [python_literal(_mean_name(field)), python_literal(sql), f"comment={words}"], 8)
 
 
 def _example(guess: TopicGuess, example: ExampleTable) -> str:
     """The first line says where the rows come from."""
-    topic, records = literal(guess.name), [literal(record) for record in example.records]
+    topic, records = python_literal(guess.name), [python_literal(record) for record in example.records]
     note = comment("The first records of the sample; `lk init` computed the rows in plain Python", 4)
     entries = call("", records, 8, before=f"{topic}: ")
     of_topic = f"records={{\n        {entries},\n    }}"

@@ -66,8 +66,8 @@ def _read(
     if offset >= landed:
         return ArchiveStage(replace(record, note=f"not landed yet: it holds the offsets below {landed}"))
     file = _file(archive, partition, offset)
-    place = (pc.field("_partition") == partition) & (pc.field("_offset") == offset)
-    rows = [row for batch in delta.batches(archive.path, _columns(archive), place) for row in batch.to_pylist()]
+    at = (pc.field("_partition") == partition) & (pc.field("_offset") == offset)
+    rows = [row for batch in delta.batches(archive.path, _columns(archive), at) for row in batch.to_pylist()]
     if not rows and archive.gaps:
         return ArchiveStage(replace(record, note="compaction removed it before it was landed"))
     if len(rows) != 1:

@@ -25,12 +25,12 @@ def stored_outcome(
     settings: Settings,
     catalog: Catalog,
     topic: Name,
-    place: tuple[int, int],
+    position: tuple[int, int],
     archives: Sequence[ArchiveStage],
     runs: Sequence[RunStage],
     kafka: KafkaStage,
 ) -> Decoded:
-    """The outcome by today's decoder, from the first table that knows it; ``place`` is partition and offset.
+    """The outcome by today's decoder, from the first table that knows it; ``position`` is partition and offset.
 
     Unknown when neither the archive holds the record nor a run with this decoder took it. Where compaction may have
     removed the record before the runs could read it, they do not know it.
@@ -46,7 +46,7 @@ def stored_outcome(
         return Decoded("no record", "Kafka")
     problems = []
     for run in (run for run in reversed(runs) if run.epoch and run.run.decoders.get(topic) == decoder):
-        decoded = guarded(partial(_of_run, settings, run, topic, place), _unknown)
+        decoded = guarded(partial(_of_run, settings, run, topic, position), _unknown)
         if decoded.outcome != "unknown":
             return decoded
         problems.append(decoded.problem)
@@ -57,12 +57,12 @@ def _unknown(reason: str) -> Decoded:
     return Decoded("unknown", problem=reason)
 
 
-def _of_run(settings: Settings, stage: RunStage, topic: Name, place: tuple[int, int]) -> Decoded:
+def _of_run(settings: Settings, stage: RunStage, topic: Name, position: tuple[int, int]) -> Decoded:
     """What a run stored of a record that one of its epochs took."""
     assert stage.epoch is not None
     number, run = stage.epoch.number, stage.run.id
     path = table_paths.quarantine(settings, run)
-    partition, offset = place
+    partition, offset = position
     condition = (pc.field("epoch") == number) & (pc.field("_topic") == topic) & (pc.field("_partition") == partition)
     stored, rules = 0, list[str]()
     for batch in delta.batches(path, ["_offset", ERROR], condition):

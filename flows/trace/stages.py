@@ -81,7 +81,7 @@ class Decoded:
 
 @dataclass(frozen=True)
 class RedriveLink:
-    """The original of a redriven copy, or the copy of an original; places are ``topic/partition/offset``."""
+    """The original of a redriven copy, or the copy of an original; positions are ``topic/partition/offset``."""
 
     original: str = ""
     copy: str = ""
@@ -133,7 +133,7 @@ class ArchivedRecord:
 
 @dataclass(frozen=True)
 class RouteCopy:
-    """What one run of a route did with the record. ``copy`` is the place of the copy, if a bounded search met it."""
+    """What one run of a route did with the record. ``copy`` is the position of the copy, if a bounded search met it."""
 
     route: Name
     run: Name

@@ -165,7 +165,7 @@ def _head(opened: DeltaTable) -> AuditHead:
     seq = opened.transaction_version(_APP) or 0
     if seq == 0:
         return AuditHead(0, _FIRST)
-    hashes = delta.rows_of(opened, ["hash"], pc.field("seq") == seq)["hash"].to_pylist()
+    hashes = delta.read_opened(opened, ["hash"], pc.field("seq") == seq)["hash"].to_pylist()
     if len(hashes) != 1:
         raise Refused(
             f"row {seq}, the last one of the audit, is {'gone' if not hashes else 'there twice'}",

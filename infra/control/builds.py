@@ -183,7 +183,7 @@ def _as_json(counts: BuildCounts) -> str:
     values = {
         "counted": counts.used,
         "expected": counts.expected,
-        "ledger": {place: count.as_list for place, count in counts.partitions.items()},
+        "ledger": {where: count.as_list for where, count in counts.partitions.items()},
         "problems": counts.problems,
         "note": counts.note,
         "failures": counts.failures,
@@ -197,7 +197,7 @@ def _counts(text: str) -> BuildCounts:
         used=values["counted"],
         expected=values["expected"],
         problems=tuple(values["problems"]),
-        partitions={place: RecordCounts(*count) for place, count in values["ledger"].items()},
+        partitions={where: RecordCounts(*count) for where, count in values["ledger"].items()},
         note=values["note"],
         failures=tuple(values["failures"]),
     )

@@ -91,7 +91,7 @@ class EpochOfOffset:
     missing: int | None = None
 
 
-def epoch_of_offset(settings: Settings, run: Run, place: LogPartition, offset: int) -> EpochOfOffset:
+def epoch_of_offset(settings: Settings, run: Run, partition: LogPartition, offset: int) -> EpochOfOffset:
     """Where an offset, at or after the start of the run, is: a binary search that a lost row does not mislead.
 
     The epoch has no total of an older program.
@@ -104,9 +104,9 @@ def epoch_of_offset(settings: Settings, run: Run, place: LogPartition, offset: i
     while low <= high:
         middle, near = (low + high) // 2, min((low + high) // 2 + _NEAR, high)
         rows = read_rows(opened, middle, middle, dataset) or read_rows(opened, middle, near, dataset)
-        if rows and Cut.parse(rows[0]["end"]).end(*place) <= offset:
+        if rows and Cut.parse(rows[0]["end"]).end(*partition) <= offset:
             low = rows[0]["number"] + 1
-        elif rows and Cut.parse(rows[0]["start"]).end(*place) <= offset:
+        elif rows and Cut.parse(rows[0]["start"]).end(*partition) <= offset:
             return EpochOfOffset(manifest.parsed_epoch(rows[0], Totals()))
         else:
             high = middle - 1

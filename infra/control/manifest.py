@@ -165,7 +165,9 @@ def read_rows(opened: DeltaTable, first: int | None, last: int | None, dataset: 
     if last is not None:
         conditions.append(number <= last)
     filters = reduce(operator.and_, conditions) if conditions else None
-    read = delta.rows_of(opened, filters=filters) if dataset is None else delta.rows_in(opened, dataset, None, filters)
+    read = (
+        delta.read_opened(opened, filters=filters) if dataset is None else delta.rows_in(opened, dataset, None, filters)
+    )
     rows: list[dict[str, Any]] = read.sort_by("number").to_pylist()
     return rows
 
@@ -200,12 +202,12 @@ def parsed_epoch(row: Mapping[str, Any], before: Totals) -> Epoch:
 
 def counts_to_json(counts: Mapping[str, RecordCounts]) -> str:
     """Counts of partitions as the table stores them."""
-    return json.dumps({place: values.as_list for place, values in sorted(counts.items())})
+    return json.dumps({where: values.as_list for where, values in sorted(counts.items())})
 
 
 def counts_from_json(text: str) -> dict[str, RecordCounts]:
     """The reverse of ``counts_to_json``."""
-    return {place: RecordCounts(*values) for place, values in json.loads(text).items()}
+    return {where: RecordCounts(*values) for where, values in json.loads(text).items()}
 
 
 def rows_from_json(text: str) -> dict[Name, int]:

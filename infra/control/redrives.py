@@ -70,27 +70,27 @@ def outlines(settings: Settings) -> list[Outline]:
     return [Outline(**{**row, "ends": Cut.parse(row["ends"])}) for row in rows]
 
 
-def naming(settings: Settings, place: str) -> list[Outline]:
+def naming(settings: Settings, position: str) -> list[Outline]:
     """The redrives whose newest state names a record, oldest first."""
-    names_it = pc.match_substring(pc.field("origins"), f'"{place}": "')
+    names_it = pc.match_substring(pc.field("origins"), f'"{position}": "')
     rows = {(row["seq"], row["state"]) for row in TABLE.read(settings, ("seq", "state"), names_it)}
     return [outline for outline in outlines(settings) if (outline.seq, outline.state) in rows]
 
 
 def add_redrive(settings: Settings, lease: Lease, redrive: Redrive) -> None:
     """Writes a redrive in a new state, under the lease "redrives"."""
-    counts = Counter(place.partition("/")[0] for place in redrive.origins)
+    counts = Counter(position.partition("/")[0] for position in redrive.origins)
     TABLE.append(settings, lease, as_row(redrive, origins=json.dumps(dict(redrive.origins)), counts=json.dumps(counts)))
 
 
-def sent_origins(settings: Settings, places: Collection[str] | None = None) -> dict[str, str]:
+def sent_origins(settings: Settings, positions: Collection[str] | None = None) -> dict[str, str]:
     """The origins of the copies that are in the log for certain, all or some of them, with their fingerprints."""
-    chosen = None if places is None else pa.array(places, TEXT)
+    chosen = None if positions is None else pa.array(positions, TEXT)
     rows: list[tuple[int, str, str]] = []
     for seq, texts in _sent_texts(settings):
         at = range(len(texts)) if chosen is None else pc.indices_nonzero(pc.is_in(texts, chosen)).to_pylist()
         rows += [(seq, texts[n].as_py(), texts[n + 1].as_py()) for n in at if n % 2 == 0]
-    return {place: fingerprint for _, place, fingerprint in sorted(rows)}
+    return {position: fingerprint for _, position, fingerprint in sorted(rows)}
 
 
 def each_sent(settings: Settings) -> Iterator[str]:
@@ -99,7 +99,7 @@ def each_sent(settings: Settings) -> Iterator[str]:
         yield from (texts[n].as_py() for n in range(0, len(texts), 2))
 
 
-def sent_places(settings: Settings, topic: Name) -> pa.Array:
+def sent_positions(settings: Settings, topic: Name) -> pa.Array:
     """The origins, in one topic, of the copies that are in the log for certain, as texts of Arrow."""
     chunks = [texts.filter(pc.starts_with(texts, f"{topic}/")) for _, texts in _sent_texts(settings)]
     return pa.chunked_array(chunks, TEXT).combine_chunks()
@@ -123,12 +123,12 @@ def sent_from(settings: Settings, start: Cut) -> Counter[str]:
     counts = Counter[str]()
     later = [outline.seq for outline in outlines(settings) if not outline.ends <= start]
     for _, texts in _sent_texts(settings, pc.field("seq").isin(later)) if later else ():
-        parts = pc.extract_regex(texts, r"^(?P<place>[^/]+/\d+)/(?P<offset>\d+)$").drop_null()
-        places, offsets = parts.field("place"), parts.field("offset").cast(pa.int64())
-        for place in places.unique().to_pylist():
-            topic, partition = LogPartition.parse(place)
+        parts = pc.extract_regex(texts, r"^(?P<partition>[^/]+/\d+)/(?P<offset>\d+)$").drop_null()
+        log_partitions, offsets = parts.field("partition"), parts.field("offset").cast(pa.int64())
+        for log_partition in log_partitions.unique().to_pylist():
+            topic, partition = LogPartition.parse(log_partition)
             is_later = pc.greater_equal(offsets, start.end(topic, partition))
-            counts[topic] += pc.and_(pc.equal(places, place), is_later).true_count
+            counts[topic] += pc.and_(pc.equal(log_partitions, log_partition), is_later).true_count
     return +counts
 
 

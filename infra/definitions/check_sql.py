@@ -22,7 +22,7 @@ from core.validation.mistake import Mistake
 from core.view import Check, Fresh, Keyed, Rollup, Total, View
 from infra.definitions import probe_values
 from infra.definitions.expression_types import array, boolean, declared, exact, measured, string, time
-from infra.definitions.spark_errors import first_sentence
+from infra.definitions.spark_errors import short_message
 from infra.definitions.sql_expressions import CLOCK, SqlExpression, aggregate_mistakes, expression_mistakes, failures
 
 _COPIES = 20  # ten of the largest bigint that a field may have are too many for a bigint
@@ -64,7 +64,7 @@ def _pattern(
     try:
         compiled = spark._jvm.java.util.regex.Pattern.compile(pattern)  # type: ignore[union-attr]
     except Exception as e:  # py4j wraps what Java throws
-        yield Mistake(kind, name, f"pattern: {first_sentence(e)}")
+        yield Mistake(kind, name, f"pattern: {short_message(e)}")
         return
     actual_groups = compiled.matcher("").groupCount()
     if groups is not None and actual_groups != groups:
@@ -128,7 +128,7 @@ def _keyed(spark: SparkSession, view: Keyed, topics: Mapping[Any, Topic]) -> Ite
         results = spark.sql(view.query, None, **rows)
         result_rows(view, rows).collect()
     except PySparkException as e:
-        yield Mistake("Keyed", view.name, f"query: {first_sentence(e)}")
+        yield Mistake("Keyed", view.name, f"query: {short_message(e)}")
         return
     yield from expression_mistakes(
         results, [SqlExpression("Result", r.name, r.name, declared(r.type)) for r in view.results]

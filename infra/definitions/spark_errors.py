@@ -7,7 +7,7 @@ import re
 from infra.library_errors import first_line
 
 
-def first_sentence(error: Exception) -> str:
+def short_message(error: Exception) -> str:
     """The first line of an error, without plan, stack or SQLSTATE."""
     text = str(getattr(error, "desc", None) or getattr(error, "java_exception", None) or error)
     return first_line(re.sub(r" ?SQLSTATE: \w+.*", "", text))

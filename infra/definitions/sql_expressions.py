@@ -13,7 +13,7 @@ from pyspark.sql import functions as fn
 
 from core.validation.mistake import Mistake
 from infra.definitions.expression_types import TypeCheck
-from infra.definitions.spark_errors import first_sentence
+from infra.definitions.spark_errors import short_message
 
 CLOCK = re.compile(
     r"\b(?:current_timestamp|current_date|current_time|localtimestamp)\b|\b(?:now|curdate|unix_timestamp)\(",
@@ -58,7 +58,7 @@ def aggregate_mistakes(stored: DataFrame, expression: SqlExpression) -> Iterator
     try:
         actual = stored.agg(fn.expr(expression.sql).alias("_value")).schema["_value"].dataType
     except PySparkException as e:
-        yield expression.mistake(first_sentence(e))
+        yield expression.mistake(short_message(e))
         return
     mistake = expression.check(actual)
     if mistake:
@@ -69,7 +69,7 @@ def _analysed(frame: DataFrame, expression: SqlExpression) -> str | None:
     try:
         selected = frame.select(fn.expr(expression.sql).alias("_value"))
     except PySparkException as e:
-        return first_sentence(e)
+        return short_message(e)
     mistake = expression.check(selected.schema["_value"].dataType)
     if mistake:
         return f"{mistake}: {expression.sql}"
@@ -84,4 +84,4 @@ def failures(kind: str, name: str, what: str, frame: DataFrame, column: Any = No
     try:
         (frame if column is None else frame.select(column)).collect()
     except PySparkException as e:
-        yield Mistake(kind, name, f"{what}: {first_sentence(e)}")
+        yield Mistake(kind, name, f"{what}: {short_message(e)}")

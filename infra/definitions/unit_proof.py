@@ -28,7 +28,7 @@ from core.validation.mistake import Mistake, mistake_in
 from core.view import ROWS, Keyed
 from infra.definitions.generated_events import generated_events
 from infra.definitions.pattern_texts import java_matches
-from infra.definitions.spark_errors import first_sentence
+from infra.definitions.spark_errors import short_message
 from infra.progress_bar import console
 from infra.spark.frames import frame_of
 
@@ -57,7 +57,7 @@ def unit_mistakes(spark: SparkSession, views: Sequence[Keyed], catalog: Catalog)
     except PySparkException as e:
         if len(views) == 1:
             return {
-                Name(views[0].name): [mistake_in(views[0], f"query: fails for generated events: {first_sentence(e)}")]
+                Name(views[0].name): [mistake_in(views[0], f"query: fails for generated events: {short_message(e)}")]
             }
         by_view = (unit_mistakes(spark, [view], catalog) for view in views)
         return {name: mistakes for of_view in by_view for name, mistakes in of_view.items()}

@@ -18,7 +18,7 @@ _PATIENCE = 10.0  # seconds without a record
 
 @dataclass(frozen=True)
 class CopySearch:
-    """The place of the copy, ``topic/partition/offset``; ``is_whole`` says that all of each partition was searched."""
+    """The position of the copy; ``is_whole`` says that all of each partition was searched."""
 
     copy: str | None
     is_whole: bool
@@ -27,8 +27,8 @@ class CopySearch:
 def find_copy(settings: Settings, starts: Iterable[tuple[str, int, int]], header: str, original: str) -> CopySearch:
     """The first copy of a record in partitions from given offsets on: topic, partition, offset.
 
-    ``original`` is the place of the record, which the last ``header`` of a copy holds. Raises TryAgain when Kafka does
-    not answer, or a transaction stays open.
+    ``original`` is the position of the record, which the last ``header`` of a copy holds. Raises TryAgain when Kafka
+    does not answer, or a transaction stays open.
     """
     is_whole = True
     for topic, partition, start in starts:
@@ -36,8 +36,8 @@ def find_copy(settings: Settings, starts: Iterable[tuple[str, int, int]], header
         for message in islice(committed_records(settings, topic, partition, start, _PATIENCE), MOST):
             searched += 1
             headers: Any = message.headers() or ()
-            places = [value for name, value in headers if name == header]
-            if places and places[-1] == original.encode():
+            positions = [value for name, value in headers if name == header]
+            if positions and positions[-1] == original.encode():
                 return CopySearch(str(RecordPosition(Name(topic), partition, message.offset() or 0)), is_whole)
         is_whole = is_whole and searched < MOST
     return CopySearch(None, is_whole)

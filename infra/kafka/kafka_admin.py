@@ -110,8 +110,8 @@ def commit_offsets(settings: Settings, group: str, cut: Cut) -> None:
     """Commits a cut as the offsets of a consumer group without members."""
     if not cut.ends:
         return
-    parts = [TopicPartition(str(topic), partition, end) for topic, partition, end in cut.ends]
-    request = [ConsumerGroupTopicPartitions(str(group), parts)]
+    topic_partitions = [TopicPartition(str(topic), partition, end) for topic, partition, end in cut.ends]
+    request = [ConsumerGroupTopicPartitions(str(group), topic_partitions)]
     admin = admin_client(settings)
     finish(settings, admin.alter_consumer_group_offsets(request, request_timeout=admin_requests.DEADLINE))
 
@@ -126,8 +126,10 @@ def committed_offsets(settings: Settings, group: str, names: Iterable[str]) -> C
 
 def committed_partitions(settings: Settings, group: str, names: Iterable[str]) -> list[TopicPartition]:
     """Every partition of these topics with the group's committed offset (negative: none) and its metadata."""
-    parts = [TopicPartition(str(t), p) for t, count in partitions(settings, names).items() for p in range(count)]
-    request = [ConsumerGroupTopicPartitions(str(group), parts)]
+    topic_partitions = [
+        TopicPartition(str(t), p) for t, count in partitions(settings, names).items() for p in range(count)
+    ]
+    request = [ConsumerGroupTopicPartitions(str(group), topic_partitions)]
     (future,) = (
         admin_client(settings).list_consumer_group_offsets(request, request_timeout=admin_requests.DEADLINE).values()
     )
@@ -162,10 +164,14 @@ def _offsets(settings: Settings, names: Iterable[str], spec: OffsetSpec) -> dict
 
 
 def _list_offsets(settings: Settings, names: Iterable[str], spec: OffsetSpec) -> dict[str, dict[int, int]]:
-    parts = [TopicPartition(str(t), p) for t, count in partitions(settings, names).items() for p in range(count)]
-    if not parts:
+    topic_partitions = [
+        TopicPartition(str(t), p) for t, count in partitions(settings, names).items() for p in range(count)
+    ]
+    if not topic_partitions:
         return {}
-    futures = admin_client(settings).list_offsets(dict.fromkeys(parts, spec), request_timeout=admin_requests.DEADLINE)
+    futures = admin_client(settings).list_offsets(
+        dict.fromkeys(topic_partitions, spec), request_timeout=admin_requests.DEADLINE
+    )
     offsets: dict[str, dict[int, int]] = {}
     for part, future in futures.items():
         result = result_or_raise(settings, future, topic=part.topic)

@@ -114,11 +114,11 @@ def produce(
             interrupted = True
         finally:
             _finish(producer, topic.name, account, redraw, interrupted)
-    parts = tuple(
+    partitions = tuple(
         PartitionDelivery(number, *offsets) for number, offsets in sorted(account.acknowledged_offsets.items())
     )
     seconds = time.monotonic() - started
-    return Acknowledged(topic.name, sent, parts, account.failed, tuple(account.failures), interrupted, seconds)
+    return Acknowledged(topic.name, sent, partitions, account.failed, tuple(account.failures), interrupted, seconds)
 
 
 def _drawn(draw: bool, topic: Topic, total: float | None) -> AbstractContextManager[Callable[[float], None]]:

@@ -14,8 +14,6 @@ def last_timestamps(
     reader: RecordReader, ends: Iterable[tuple[Name, int, int]]
 ) -> dict[tuple[Name, int, int], datetime]:
     """(topic, partition, end) → timestamp of the record at ``end - 1``, UTC. Removed records are left out."""
-    places = {LogPartition(topic, partition): (topic, partition, end) for topic, partition, end in ends if end > 0}
-    records = reader.records({place: end - 1 for place, (_, _, end) in places.items()})
-    return {
-        places[place]: datetime.fromtimestamp(message.timestamp()[1] / 1000, UTC) for place, message in records.items()
-    }
+    keys = {LogPartition(topic, partition): (topic, partition, end) for topic, partition, end in ends if end > 0}
+    last = reader.records({log_partition: end - 1 for log_partition, (_, _, end) in keys.items()})
+    return {keys[at]: datetime.fromtimestamp(record.timestamp()[1] / 1000, UTC) for at, record in last.items()}

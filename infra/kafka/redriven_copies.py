@@ -25,7 +25,7 @@ def fingerprint(key: bytes | None, value: bytes | None) -> str:
 def read_copies(settings: Settings, topics: Iterable[Name], start: Cut) -> dict[str, set[str]]:
     """The redriven copies in these topics from ``start`` on: origin -> fingerprints.
 
-    Of several with one origin, a producer forged the header of some. A header that names no place in the record's
+    Of several with one origin, a producer forged the header of some. A header that names no position in the record's
     own topic is forged, and left out. Raises TryAgain when Kafka does not answer.
     """
     copies: dict[str, set[str]] = {}

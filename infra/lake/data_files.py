@@ -110,7 +110,7 @@ def memory(path: str, file: DataFile) -> int:
         return _memory(opened)
 
 
-def rows_of(path: str, file: DataFile, schema: pa.Schema) -> Iterator[pa.Table]:
+def read_batches(path: str, file: DataFile, schema: pa.Schema) -> Iterator[pa.Table]:
     """The rows of a file, about ``_BATCH_BYTES`` at a time."""
     with _open(path, file) as opened:
         row_bytes = _memory(opened) // max(1, opened.metadata.num_rows)

@@ -111,10 +111,10 @@ def read(
     version: int | None = None,
 ) -> pa.Table:
     """Rows as Arrow, with pyarrow's ``filters``. Raises Refused when the table does not exist or is damaged."""
-    return rows_of(table(path, version), columns, filters)
+    return read_opened(table(path, version), columns, filters)
 
 
-def rows_of(opened: DeltaTable, columns: Sequence[str] | None = None, filters: Any = None) -> pa.Table:
+def read_opened(opened: DeltaTable, columns: Sequence[str] | None = None, filters: Any = None) -> pa.Table:
     """Rows of an open table as Arrow, read through Arrow's own file system.
 
     The file system of delta-rs is Python code: an Arrow thread that closes a file in it while the interpreter shuts

@@ -79,7 +79,7 @@ def last_generation(table: DeltaTable, name: Name, last: LeaseRow | None) -> int
 
 def read_row(table: DeltaTable, name: Name) -> LeaseRow | None:
     """The row of a lease; None before its first holder, or when the row was lost."""
-    rows = delta.rows_of(table, filters=[("name", "=", str(name))]).to_pylist()
+    rows = delta.read_opened(table, filters=[("name", "=", str(name))]).to_pylist()
     if not rows:
         return None
     row = max(rows, key=lambda r: r["generation"])

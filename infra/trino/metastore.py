@@ -61,7 +61,7 @@ def replace_view(settings: Settings, schema: str, name: str, sql: str, comment: 
 
     A broken entry is removed first. The comments of columns are lost: see ``comment_columns``.
     """
-    clause = f" COMMENT {literal(comment)}" if comment else ""
+    clause = f" COMMENT {sql_literal(comment)}" if comment else ""
     statement = f"CREATE OR REPLACE VIEW {quoted(CATALOG, schema, name)}{clause} AS {sql}"
     try:
         execute(settings, statement)
@@ -79,13 +79,13 @@ def comment_columns(settings: Settings, schema: str, name: str, comments: Mappin
     missing = {column: text for column, text in comments.items() if current.get(column, text) != text}
     for column, text in missing.items():
         target = f"{quoted(CATALOG, schema, name)}.{_column(column)}"
-        execute(settings, f"COMMENT ON COLUMN {target} IS {literal(text)}")
+        execute(settings, f"COMMENT ON COLUMN {target} IS {sql_literal(text)}")
     return bool(missing)
 
 
 def column_comments(settings: Settings, schema: str, name: str | None = None) -> dict[str, dict[str, str]]:
     """Table -> column -> comment, for a whole schema or one table of it."""
-    condition = f" AND table_name = {literal(name)}" if name else ""
+    condition = f" AND table_name = {sql_literal(name)}" if name else ""
     sql = f"SELECT table_name, column_name, comment FROM {_INFORMATION}.columns WHERE table_schema = ?{condition}"  # noqa: S608
     comments: dict[str, dict[str, str]] = {}
     for table, column, comment in query(settings, sql, [schema]).rows:
@@ -131,7 +131,7 @@ def _list(settings: Settings, sql: str, params: Sequence[str]) -> QueryResult:
 def create_schema(settings: Settings, schema: str) -> None:
     """Creates a schema unless it exists. Trino requires its location and nothing is stored there."""
     path = location(settings, schema)
-    execute(settings, f"CREATE SCHEMA IF NOT EXISTS {quoted(CATALOG, schema)} WITH (location = {literal(path)})")
+    execute(settings, f"CREATE SCHEMA IF NOT EXISTS {quoted(CATALOG, schema)} WITH (location = {sql_literal(path)})")
 
 
 def location(settings: Settings, relative: str) -> str:
@@ -140,13 +140,13 @@ def location(settings: Settings, relative: str) -> str:
     return f"{root}/{relative}"
 
 
-def literal(text: str) -> str:
+def sql_literal(text: str) -> str:
     """A SQL string literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def _call(settings: Settings, procedure: str, arguments: Sequence[str]) -> None:
-    values = ", ".join(literal(argument) for argument in arguments)
+    values = ", ".join(sql_literal(argument) for argument in arguments)
     execute(settings, f"CALL {quoted(CATALOG)}.system.{procedure}({values})")
 
 

@@ -137,7 +137,7 @@ def _text(settings: Settings, schema: str, name: str) -> str:
 
 def _await_statements(settings: Settings, fences: Iterable[ViewFence]) -> None:
     """Waits for statements that Trino accepted before these fences were dropped; one may still replace a view."""
-    named = " OR ".join(f"strpos(query, {metastore.literal(fence.suffix)}) > 0" for fence in fences)
+    named = " OR ".join(f"strpos(query, {metastore.sql_literal(fence.suffix)}) > 0" for fence in fences)
     running = f"state NOT IN ('FINISHED', 'FAILED') AND query LIKE 'CREATE %' AND ({named})"
     sql = f"SELECT count(*) FROM system.runtime.queries WHERE {running}"  # noqa: S608 - names of fences
     wait_until(

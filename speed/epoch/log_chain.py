@@ -81,7 +81,7 @@ class LogChain:
         self._reader = self._reader or RecordReader(self._settings)
         read = {(str(span.topic), span.partition) for span in planned.spans}
         where = f"run {self._run.id}, before epoch {planned.number}; what is served stays as it is"
-        before = {place: mark for place, mark in self._marks.items() if place in read}
+        before = {partition: mark for partition, mark in self._marks.items() if partition in read}
         require_same_log(self._reader, before, where=where, fix=self._fix)
         ends = [(span.topic, span.partition, span.end) for span in planned.spans]
         marks = marks_before(self._reader, ends)

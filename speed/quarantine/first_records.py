@@ -16,7 +16,7 @@ from speed.quarantine import quarantine_tables
 from speed.quarantine.quarantine_tables import COORDINATES
 
 
-def first_places(settings: Settings, catalog: Catalog, topic: Name, count: int) -> list[tuple[int, int]]:
+def first_positions(settings: Settings, catalog: Catalog, topic: Name, count: int) -> list[tuple[int, int]]:
     """Partition and offset of the first records of a topic.
 
     Those of the first file of each table say where the first ones end at the latest: later files are not read.

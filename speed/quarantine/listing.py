@@ -19,7 +19,7 @@ from infra.control import redrives
 from infra.lake import delta, large_rows
 from infra.settings import Settings
 from speed.quarantine import quarantine_tables
-from speed.quarantine.first_records import first_places
+from speed.quarantine.first_records import first_positions
 from speed.quarantine.quarantine_tables import COORDINATES, QuarantineSource
 
 SHOWN_BYTES = 80  # of a record in a list
@@ -89,8 +89,8 @@ def list_quarantined(
     entries: list[QuarantineEntry] = []
     for name in [topic] if topic else sorted(catalog.topics):
         left = None if limit is None else limit - len(entries)
-        places = None if left is None else first_places(settings, catalog, name, left)
-        entries += entries_at(settings, catalog, name, places)
+        positions = None if left is None else first_positions(settings, catalog, name, left)
+        entries += entries_at(settings, catalog, name, positions)
     return entries
 
 
@@ -100,7 +100,7 @@ def entries_at(
     """The entries of a topic at some partitions and offsets, or all of them with None, by position."""
     if at is not None and not at:
         return []
-    where = None if at is None else quarantine_tables.at_places(at)
+    where = None if at is None else quarantine_tables.at_positions(at)
     entries: dict[tuple[int, int], QuarantineEntry] = {}
     for path, condition in quarantine_tables.holding(settings, catalog, topic, where):
         if at is not None and len(entries) == len(set(at)):
@@ -133,7 +133,7 @@ def quarantined_records(
 
     ``at``: only those of these partitions and offsets. One that several tables hold comes several times.
     """
-    where = None if at is None else quarantine_tables.at_places(at)
+    where = None if at is None else quarantine_tables.at_positions(at)
     for name in [topic] if topic else list(catalog.topics):
         for path, condition in quarantine_tables.holding(settings, catalog, name, where):
             yield from map(_record, large_rows.rows(path, _PLACE, _BYTES, condition))
@@ -151,8 +151,8 @@ def count_where(
     """How many quarantined records of a topic meet a condition, each counted once."""
     names, schema = COORDINATES.names, COORDINATES
     rows = quarantine_tables.batches(settings, catalog, topic, names, where, source)
-    places = [pa.Table.from_batches([batch]).cast(schema) for batch in rows]
-    return len(pa.concat_tables([schema.empty_table(), *places]).group_by(names).aggregate([]))
+    tables = [pa.Table.from_batches([batch]).cast(schema) for batch in rows]
+    return len(pa.concat_tables([schema.empty_table(), *tables]).group_by(names).aggregate([]))
 
 
 def safe(value: bytes | None) -> str:

@@ -57,7 +57,7 @@ def _counted(settings: Settings, catalog: Catalog, topic: Name, examples: int) -
     records = newest_records(settings, catalog, topic)
     broken = Counter(rule for record in records for rule in record.rules)
     shown = {rule: [r.at for r in islice((r for r in records if rule in r.rules), examples)] for rule in broken}
-    every = {at for places in shown.values() for at in places}
+    every = {at for positions in shown.values() for at in positions}
     entries = {(e.partition, e.offset): e for e in listing.entries_at(settings, catalog, topic, every)}
     for rule, count in broken.most_common():
         of_rule = tuple(entries[at] for at in shown[rule] if at in entries)

@@ -66,10 +66,10 @@ def batches(
         yield from delta.batches(path, columns, condition)
 
 
-def at_places(places: Iterable[tuple[int, int]]) -> pc.Expression:
+def at_positions(positions: Iterable[tuple[int, int]]) -> pc.Expression:
     """A condition for records of these partitions and offsets, which statistics of files can answer, too."""
     by_partition: dict[int, list[int]] = {}
-    for partition, offset in places:
+    for partition, offset in positions:
         by_partition.setdefault(partition, []).append(offset)
     offset = pc.field("_offset")
     conditions = [

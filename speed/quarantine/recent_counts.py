@@ -59,8 +59,8 @@ def recent_counts(settings: Settings, run: Name) -> tuple[Counted, ...]:
 def by_topic(totals: Totals) -> dict[Name, RecordCounts]:
     """The counts of each topic."""
     topics: dict[Name, RecordCounts] = {}
-    for place, counts in totals.partitions.items():
-        topic = Name(LogPartition.parse(place).topic)
+    for partition, counts in totals.partitions.items():
+        topic = Name(LogPartition.parse(partition).topic)
         topics[topic] = topics.get(topic, RecordCounts()) + counts
     return topics
 

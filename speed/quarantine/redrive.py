@@ -68,7 +68,7 @@ def redrive(spark: SparkSession, settings: Settings, catalog: Catalog, file: Pat
                 _check_decodes(spark, catalog.topic(topic), file, portion)
         with locks.hold(settings, "redrives") as lease:
             sent = _sent_before(settings, lease, repairs)
-            unsent = [place for place in repairs.lines if place not in sent]
+            unsent = [position for position in repairs.lines if position not in sent]
             _check_same(repairs, sent)
             if unsent:
                 _send(settings, catalog, lease, repairs, unsent)
@@ -99,12 +99,12 @@ def _row(topic: Topic, repair: Repair) -> tuple[Any, ...]:
 
 
 def _check_same(repairs: Repairs, sent: Mapping[str, str]) -> None:
-    for place, line in repairs.lines.items():
-        if place in sent and sent[place] != line.fingerprint:
+    for position, line in repairs.lines.items():
+        if position in sent and sent[position] != line.fingerprint:
             raise bad_line(
                 repairs.file,
                 line.number,
-                f"{place} was redriven before, with another key or value, or by a forged header",
+                f"{position} was redriven before, with another key or value, or by a forged header",
             )
 
 
@@ -125,14 +125,14 @@ def _sent_before(settings: Settings, lease: Lease, repairs: Repairs) -> dict[str
 def _completed(settings: Settings, lease: Lease) -> set[str]:
     """Completes the interrupted redrives with what they have sent; returns all that they were to send."""
     intents = [each.seq for each in redrives.outlines(settings) if each.state == "intent"]
-    places = set[str]()
+    positions = set[str]()
     for previous in redrives.read_redrives(settings, intents):
         copies = read_copies(settings, previous.ends.topics, previous.ends)
         # Only copies with the bytes of the intent: others have a forged header.
         sent = {origin: digest for origin, digest in previous.origins.items() if digest in copies.get(origin, ())}
         redrives.add_redrive(settings, lease, replace(previous, state="done", origins=sent, at=datetime.now(UTC)))
-        places |= previous.origins.keys()
-    return places
+        positions |= previous.origins.keys()
+    return positions
 
 
 def _record_others(settings: Settings, lease: Lease, repairs: Repairs, interrupted: Collection[str]) -> None:
@@ -154,9 +154,9 @@ def _fingerprint(repairs: Repairs, origin: str, fingerprints: Collection[str]) -
     return line.fingerprint if line and line.fingerprint in fingerprints else min(fingerprints)
 
 
-def _send(settings: Settings, catalog: Catalog, lease: Lease, repairs: Repairs, places: Sequence[str]) -> None:
-    origins = {place: repairs.lines[place].fingerprint for place in places}
-    sizes = Counter(repairs.lines[place].position.topic for place in places)
+def _send(settings: Settings, catalog: Catalog, lease: Lease, repairs: Repairs, positions: Sequence[str]) -> None:
+    origins = {position: repairs.lines[position].fingerprint for position in positions}
+    sizes = Counter(repairs.lines[position].position.topic for position in positions)
     seq = max((previous.seq for previous in redrives.outlines(settings)), default=0) + 1
     ends = kafka_admin.end_offsets(settings, sorted(sizes))
     intent = Redrive(seq, "intent", ends, origins, datetime.now(UTC), current_user())
@@ -164,7 +164,7 @@ def _send(settings: Settings, catalog: Catalog, lease: Lease, repairs: Repairs, 
     redrives.add_redrive(settings, lease, intent)
     renew = partial(lease.renew, settings.lease_seconds / 6)
     for topic, count in sorted(sizes.items()):
-        copies = _copies(catalog.topic(topic), repairs.of(topic, places))
+        copies = _copies(catalog.topic(topic), repairs.of(topic, positions))
         with bar(f"sending to {topic}", count) as progress:
             sent = send_fenced(settings, topic, copies, renew, progress)
         if sent.acknowledged < count:

@@ -56,7 +56,7 @@ class Repair:
 
 @dataclass(frozen=True)
 class Repairs:
-    """The repairs of a file. ``lines`` are by the place of the original, in the order of the file."""
+    """The repairs of a file. ``lines`` are by the position of the original, in the order of the file."""
 
     file: Path
     lines: Mapping[str, RepairLine]
@@ -68,9 +68,9 @@ class Repairs:
         """The topics of the repairs, by name."""
         return tuple(sorted({line.position.topic for line in self.lines.values()}))
 
-    def of(self, topic: Name, places: Iterable[str]) -> Iterator[Repair]:
-        """The repairs of a topic among these places, in their order."""
-        of_topic = (self.lines[place].position for place in places if place.startswith(f"{topic}/"))
+    def of(self, topic: Name, positions: Iterable[str]) -> Iterator[Repair]:
+        """The repairs of a topic among these positions, in their order."""
+        of_topic = (self.lines[position].position for position in positions if position.startswith(f"{topic}/"))
         for position in of_topic:
             repaired, original = self._repaired.get(position), self._originals.get(position)
             if repaired and original:
@@ -119,11 +119,11 @@ def _add_originals(settings: Settings, catalog: Catalog, repairs: Repairs, origi
         for record in listing.quarantined_records(settings, catalog, topic, at):
             if originals.add(record.position, record):
                 origins[str(record.position)] = origin_of(record.headers)
-    for place, line in repairs.lines.items():
-        if place not in origins:
-            raise bad_line(repairs.file, line.number, f"{place} is not in quarantine")
-        if (origin := origins[place]) is not None:
-            raise bad_line(repairs.file, line.number, f"{place} is a copy of {origin}, by its header {ORIGIN}")
+    for position, line in repairs.lines.items():
+        if position not in origins:
+            raise bad_line(repairs.file, line.number, f"{position} is not in quarantine")
+        if (origin := origins[position]) is not None:
+            raise bad_line(repairs.file, line.number, f"{position} is a copy of {origin}, by its header {ORIGIN}")
 
 
 def _sealed(settings: Settings, catalog: Catalog, file: Path, repair: Repaired) -> Repaired:

@@ -48,10 +48,10 @@ def count_by_rule(settings: Settings, catalog: Catalog, since: Cut) -> list[Rule
 
 def _topic_counts(settings: Settings, catalog: Catalog, topic: Name, since: Cut) -> Iterator[RuleCount]:
     records = _records(settings, catalog, topic, since)
-    places = pc.binary_join_element_wise(
+    positions = pc.binary_join_element_wise(
         topic, records["_partition"].cast(pa.string()), records["_offset"].cast(pa.string()), "/"
     )
-    sent = pc.is_in(places, redrives.sent_places(settings, topic))
+    sent = pc.is_in(positions, redrives.sent_positions(settings, topic))
     records = records.append_column("redriven", sent.cast(pa.int64()))
     rules = pc.split_pattern(records[ERROR], ",")
     broken = records.take(pc.list_parent_indices(rules)).append_column("rule", pc.list_flatten(rules))

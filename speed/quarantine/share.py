@@ -121,5 +121,5 @@ def _example(
     settings: Settings, catalog: Catalog, topic: Name, looked_at: Sequence[BrokenRecord], rules: Mapping[str, float]
 ) -> QuarantineEntry | None:
     """One of the records that broke one of the rules; only its bytes are read."""
-    places = [record.at for record in looked_at if set(record.rules) & rules.keys()][:1]
-    return next(iter(listing.entries_at(settings, catalog, topic, places)), None)
+    positions = [record.at for record in looked_at if set(record.rules) & rules.keys()][:1]
+    return next(iter(listing.entries_at(settings, catalog, topic, positions)), None)

@@ -67,9 +67,9 @@ def _end_ownership(settings: Settings, route: Route, history: RouteHistory) -> C
     old: RouteRun = history.runs[history.owner]
     find_positions(settings, route, history, old)
     positions: dict[str, dict[int, int]] = {}
-    places = [(topic, p) for topic, n in kafka_admin.partitions(settings, old.topics).items() for p in range(n)]
-    with bar(f"closing {old.id}", len(places), "partitions") as show_progress:
-        for number, (topic, partition) in enumerate(places, 1):
+    partitions = [(topic, p) for topic, n in kafka_admin.partitions(settings, old.topics).items() for p in range(n)]
+    with bar(f"closing {old.id}", len(partitions), "partitions") as show_progress:
+        for number, (topic, partition) in enumerate(partitions, 1):
             faults.at("handover.1_in_handover")
             start = history.start(old).end(topic, partition)
             with transaction(settings, old.id, topic, partition, start=start) as open_:

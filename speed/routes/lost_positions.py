@@ -1,8 +1,8 @@
 """Finds the position of a route's run again that its consumer group has lost, from the copies in the output topics.
 
-Kafka forgets the offset of a group after some days without a commit, and an idle partition commits none. Copies carry
-the place of their record, and are in its order: the last one tells how far the run came. Where retention may have
-removed that one, nothing tells it, and a person has to.
+Kafka forgets the offset of a group after some days without a commit, and an idle partition commits none. A copy carries
+the position of its record, and copies are in the order of their records: the offset follows from the last copy. Where
+retention may have removed that copy, the route is refused, and an operator sets the offset.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from speed.routes.outputs import output_topics
 
 @dataclass
 class _Search:
-    """What the outputs tell of a source partition: copies by output, and the last of them.
+    """The copies of one source partition in the outputs: their number by output, and the last of them.
 
     ``end`` is after its record. ``read`` are the partitions of each topic that may hold copies; ``holding`` are those
     that hold some, also of an earlier owner: retention removes the oldest first, so no later one is gone.

@@ -75,7 +75,7 @@ def _chunks(path: str, inputs: Sequence[DataFile]) -> Iterator[pa.Table]:
     schema = schemas.events_schema()
     parts, size = list[pa.Table](), 0
     for file in inputs:
-        for rows in data_files.rows_of(path, file, schema):
+        for rows in data_files.read_batches(path, file, schema):
             parts.append(rows)
             size += rows.nbytes
             if size > CHUNK_BYTES:

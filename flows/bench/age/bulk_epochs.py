@@ -26,7 +26,7 @@ from core.record_counts import Totals
 from core.topic import Topic
 from core.view import Key, Rollup
 from flows.bench.age.epoch_plan import EpochPlan
-from flows.bench.age.manifest_rows import ManifestPart, manifest_rows, totals_of
+from flows.bench.age.manifest_rows import ManifestPart, manifest_rows, totals_of_tables
 from infra.control import runs
 from infra.control.manifest import last_epoch
 from infra.control.runs import Run
@@ -73,7 +73,7 @@ def commit(bulk: BulkRun, plan: EpochPlan, *, partials: bool) -> None:
             counts = _append_rows(bulk, plan, first, number, partials=partials)
             versions = {v: delta.version(table_paths.speed(bulk.settings, bulk.run.id, v)) for v in bulk.run.views}
             waiting.append(pool.submit(manifest_rows, ManifestPart(plan, first, number, counts, total, versions)))
-            total += totals_of(counts)
+            total += totals_of_tables(counts)
             if len(waiting) > _WORKERS:
                 _append_manifest(bulk, waiting.popleft())
             _maintain(maintenance, first, number)

@@ -13,13 +13,13 @@ STEP_MS = 200  # between two epochs: five a second, as a light load makes them
 
 @dataclass(frozen=True)
 class _Reading:
-    """The records that all epochs together read of one partition; ``place`` is its place among the partitions."""
+    """The records that all epochs together read of one partition; ``index`` is its index among the partitions."""
 
     topic: Name
     partition: int
     start: int
     size: int
-    place: int
+    index: int
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class EpochPlan:
         """Where an epoch ends; for the number before ``first``, where the first one starts."""
         epochs, partitions = number - self.first + 1, len(self.end.ends)
         rows = (
-            (r.topic, r.partition, r.start + (epochs * r.size * partitions + r.place * self.count) // self._steps)
+            (r.topic, r.partition, r.start + (epochs * r.size * partitions + r.index * self.count) // self._steps)
             for r in self._readings
         )
         return Cut(tuple(row for row in rows if row[2]))
@@ -61,7 +61,7 @@ class EpochPlan:
         for r in self._readings:
             if r.topic == topic and r.size:
                 width = r.size * partitions
-                steps = f"((_offset - {r.start - 1}L) * {partitions}L - {r.place}L) * {self.count}L"
+                steps = f"((_offset - {r.start - 1}L) * {partitions}L - {r.index}L) * {self.count}L"
                 cases.append(f"WHEN {r.partition} THEN {self.first - 1}L + ({steps} + {width - 1}L) div {width}L")
         return f"CASE _partition {' '.join(cases)} END"
 
@@ -85,6 +85,6 @@ class EpochPlan:
 
     @property
     def _readings(self) -> Iterator[_Reading]:
-        for place, (topic, partition, end) in enumerate(self.end.ends):
+        for index, (topic, partition, end) in enumerate(self.end.ends):
             start = self.start.end(topic, partition)
-            yield _Reading(topic, partition, start, end - start, place)
+            yield _Reading(topic, partition, start, end - start, index)

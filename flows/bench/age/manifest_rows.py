@@ -21,7 +21,7 @@ Counted = dict[int, Totals]  # number of an epoch -> what it counted
 
 @dataclass(frozen=True)
 class ManifestPart:
-    """Epochs ``first`` to ``last`` of a plan. ``counts`` has one table for each topic (see ``totals_of``).
+    """Epochs ``first`` to ``last`` of a plan. ``counts`` has one table for each topic (see ``totals_of_tables``).
 
     ``before`` counts all epochs before them; ``versions`` are those of the tables of the views.
     """
@@ -46,7 +46,7 @@ def manifest_rows(part: ManifestPart) -> pa.Table:
     return pa.concat_tables(rows).combine_chunks()
 
 
-def totals_of(counts: Mapping[Name, pa.Table]) -> Totals:
+def totals_of_tables(counts: Mapping[Name, pa.Table]) -> Totals:
     """What all epochs of some tables counted.
 
     A table has a row for each partition and epoch: ``partition``, ``epoch``, the counts, and ``rows_<view>``.

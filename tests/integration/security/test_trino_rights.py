@@ -85,7 +85,7 @@ def _system_table(schema: str) -> str:
 
 def _ddl(settings: Settings, role: str, schema: str) -> dict[str, str]:
     """What the role may create, comment and drop; what it may not stays there for the next role."""
-    place = metastore.literal(metastore.location(settings, schema))
+    place = metastore.sql_literal(metastore.location(settings, schema))
     mine = f"lake.{schema}.rights_mine"
     return {
         "CREATE VIEW": answer(settings, role, f"CREATE OR REPLACE VIEW {mine} AS SELECT 1 AS one"),
@@ -141,7 +141,7 @@ def test_nobody_but_the_publisher_changes_builds_or_what_is_served(cells: Settin
 
 @pytest.mark.parametrize("role", USERS)
 def test_calls_are_allowed_to_those_of_the_matrix(cells: Settings, role: str) -> None:
-    place = metastore.literal(metastore.location(cells, f"control/{CELL}_batch"))
+    place = metastore.sql_literal(metastore.location(cells, f"control/{CELL}_batch"))
     for name in ("register_table", "unregister_table"):
         more = f", {place}" if name == "register_table" else ""
         code = answer(cells, role, f"CALL lake.system.{name}('batch', 'rights_called'{more})")

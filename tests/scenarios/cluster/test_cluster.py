@@ -176,7 +176,7 @@ def test_the_checks_find_what_is_planted(cluster: Cluster) -> None:
     assert cluster.workers.finished("speed-of-nobody") == {"workers-1": 0, "workers-2": 0}
     world.stop_speed()
     table = DeltaTable(table_paths.speed(world.settings, world.run, VIEW))
-    row, version_before = delta.rows_of(table).slice(0, 1).to_pylist()[0], table.version()
+    row, version_before = delta.read_opened(table).slice(0, 1).to_pylist()[0], table.version()
     table.update({"volume": "volume + 1"}, predicate=f"ticker = '{row['ticker']}' AND day = '{row['day'].isoformat()}'")
     with pytest.raises(AssertionError, match=r"serving\.trades_by_day: \d+ rows"):
         world.check(healthy=False)

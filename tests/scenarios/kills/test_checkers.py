@@ -47,7 +47,7 @@ def drop_row(table: DeltaTable, epoch: int) -> None:
 
 
 def repeat_row(table: DeltaTable, epoch: int) -> None:
-    rows = delta.rows_of(table, filters=[("first_epoch", ">", epoch)]).slice(0, 1)
+    rows = delta.read_opened(table, filters=[("first_epoch", ">", epoch)]).slice(0, 1)
     write_deltalake(table, rows, mode="append")
 
 
@@ -61,7 +61,7 @@ def change_row_count(table: DeltaTable, epoch: int) -> None:
 
 def row_predicate(table: DeltaTable, epoch: int) -> str:
     """The predicate of one partial row after an epoch."""
-    row = delta.rows_of(table, filters=[("first_epoch", ">", epoch)]).slice(0, 1).to_pylist()[0]
+    row = delta.read_opened(table, filters=[("first_epoch", ">", epoch)]).slice(0, 1).to_pylist()[0]
     return f"ticker = '{row['ticker']}' AND first_epoch = {row['first_epoch']} AND day = '{row['day'].isoformat()}'"
 
 
@@ -120,7 +120,7 @@ def test_a_quarantined_record_that_is_missing_or_there_twice_is_found(resting_wo
     path = table_paths.quarantine(resting_world.settings, resting_world.run)
     table = DeltaTable(path)
     version_before = table.version()
-    rows = delta.rows_of(table).slice(0, 1)
+    rows = delta.read_opened(table).slice(0, 1)
     write_deltalake(table, rows, mode="append")
     with pytest.raises(AssertionError, match="quarantine"):
         assertions.check_quarantine(resting_world.pieces, resting_world.log)

@@ -185,7 +185,7 @@ def test_a_repeated_row_fires(world: World) -> None:
     """The ledger no longer closes: a partial row is there twice."""
     pin = world.publication.pins[VIEW]
     table = delta.table(table_paths.speed(world.settings, world.run, VIEW))
-    rows = delta.rows_of(table, filters=[("first_epoch", ">", pin.epoch)]).slice(0, 1)
+    rows = delta.read_opened(table, filters=[("first_epoch", ">", pin.epoch)]).slice(0, 1)
     assert len(rows) == 1
     write_deltalake(table, rows, mode="append")
     fire(world, "LkRowsMiscounted")

@@ -52,7 +52,7 @@ def test_what_was_redriven_is_counted_and_asked_for_by_place(
             redrives.add_redrive(settings, lease, redrive)
     every = {"trades/0/1": "f1", "trades_2/0/1": "f2", "trades_2/0/22": "f3", "trades/0/2": "f4", "trades/1/6": "f5"}
     assert redrives.sent_origins(settings) == every
-    assert sorted(redrives.sent_places(settings, Name("trades")).to_pylist()) == [
+    assert sorted(redrives.sent_positions(settings, Name("trades")).to_pylist()) == [
         "trades/0/1",
         "trades/0/2",
         "trades/1/6",
