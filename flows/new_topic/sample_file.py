@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import io
-import os
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +9,11 @@ from typing import Any, BinaryIO
 
 from core.errors import Refused
 from core.strict_json import strict_object
+from infra.line_files import GZIP_ERRORS, decompressed, require_file
 
 MOST_LINES = 5_000
 MOST_BYTES = 16 * 2**20  # of the lines that are read, unzipped
 LONGEST_LINE = 2**20  # bytes; Kafka's default limit of a record
-_GZIP = b"\x1f\x8b"
 _UTF_8_MARK = b"\xef\xbb\xbf"
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _REMOVE_MARK = r"it begins with a byte order mark: remove it, for example with sed '{number}s/^\xEF\xBB\xBF//'"
@@ -83,17 +79,11 @@ def read_sample(path: Path) -> SampleFile:
 
 def _first_lines(path: Path) -> tuple[list[bytes], bool]:
     """Lines without their endings, and whether these are all lines of the file. Of long lines the end is cut off."""
-    if not path.is_file():
-        raise Refused("there is no such file", where=str(path), fix="specify --from FILE with one JSON object per line")
-    if not os.access(path, os.R_OK):
-        raise Refused("no permission to read the file", where=str(path), fix="change its permissions")
+    require_file(path, fix="specify --from FILE with one JSON object per line")
     lines: list[bytes] = []
     left = MOST_BYTES
     try:
-        with path.open("rb") as raw:
-            is_zipped = raw.read(2) == _GZIP
-            raw.seek(0)
-            stream = io.BufferedReader(gzip.GzipFile(fileobj=raw)) if is_zipped else raw
+        with path.open("rb") as raw, decompressed(raw) as stream:
             while len(lines) < MOST_LINES and left > 0:
                 line, size = _next_line(stream, left)
                 if not size:
@@ -101,7 +91,7 @@ def _first_lines(path: Path) -> tuple[list[bytes], bool]:
                 left -= size
                 lines.append(line)
             return lines, not stream.read(1)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as e:
+    except GZIP_ERRORS as e:
         raise Refused(f"the gzip file is broken: {e}", where=str(path), fix="compress the file again") from None
     except OSError as e:
         raise Refused(f"the file cannot be read: {e.strerror}", where=str(path), fix="choose another file") from None

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-import os
 import re
-import zlib
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from core.errors import Refused, Usage
 from core.record_keys import encode_key
 from core.topic import Field, Json, Lines, Topic
 from core.unix_time import epoch_millis, in_utc
+from infra.line_files import GZIP_ERRORS, decompressed, is_gzipped, require_file
 
-GZIP_MAGIC = b"\x1f\x8b"
 NOW = "now"
 # Spark datetime pattern → strptime directive; longest first.
 _LETTERS = {"yyyy": "%Y", "MMM": "%b", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S", "Z": "%z"}
@@ -71,12 +67,12 @@ class InputFile:
     def _lines(self, turn: int) -> Iterator[bytes]:
         line_count = 0
         try:
-            with self.path.open("rb") as raw, _decompressed(raw) as lines:
+            with self.path.open("rb") as raw, decompressed(raw) as lines:
                 for line in lines:
                     line_count += 1
                     yield line.removesuffix(b"\n").removesuffix(b"\r")
                     self.progress = (turn + raw.tell() / self._size) / self.loop
-        except (EOFError, zlib.error, gzip.BadGzipFile) as e:
+        except GZIP_ERRORS as e:
             raise Refused(
                 f"the gzip file is broken: {e}",
                 where=f"{self.path}, after line {line_count}",
@@ -88,25 +84,14 @@ class InputFile:
 
 def _file_size(path: Path) -> int:
     """Bytes of a readable file. Raises Refused when it is missing, not a file, unreadable or empty."""
-    if not path.exists():
-        raise Refused("the file does not exist", where=str(path), fix="correct --file")
-    if not path.is_file():
-        raise Refused("the path is not a file", where=str(path), fix="specify a .jsonl or text file, plain or gzipped")
-    if not os.access(path, os.R_OK):
-        raise Refused("no permission to read the file", where=str(path), fix="change its permissions")
+    require_file(path, fix="specify --file with a .jsonl or text file, plain or gzipped")
     if path.stat().st_size == 0:
         raise Refused("the file is empty", where=str(path), fix="specify a file with one record per line")
     with path.open("rb") as raw:
-        if path.suffix == ".gz" and raw.read(2) != GZIP_MAGIC:
+        if path.suffix == ".gz" and not is_gzipped(raw):
             fix = "rename it, or download it again"
             raise Refused("the file is named .gz but is not gzipped", where=str(path), fix=fix)
     return path.stat().st_size
-
-
-def _decompressed(raw: BinaryIO) -> AbstractContextManager[Iterator[bytes]]:
-    magic = raw.read(2)
-    raw.seek(0)
-    return gzip.GzipFile(fileobj=raw) if magic == GZIP_MAGIC else raw
 
 
 def key_extractor(topic: Topic, field: str | None = None) -> Extract | None:

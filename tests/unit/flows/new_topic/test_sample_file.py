@@ -106,6 +106,6 @@ def test_a_file_that_is_no_sample_is_refused(tmp_path: Path, content: bytes, mes
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    for path in (tmp_path / "none.jsonl", tmp_path):
-        with pytest.raises(Refused, match="no such file"):
+    for path, message in ((tmp_path / "none.jsonl", "the file does not exist"), (tmp_path, "the path is not a file")):
+        with pytest.raises(Refused, match=message):
             read_sample(path)

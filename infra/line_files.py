@@ -1,0 +1,37 @@
+"""Opens a user's file of lines, plain or gzipped."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import zlib
+from pathlib import Path
+from typing import BinaryIO
+
+from core.errors import Refused
+
+GZIP_MAGIC = b"\x1f\x8b"
+GZIP_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)  # what a broken gzip file raises when it is read
+
+
+def require_file(path: Path, fix: str) -> None:
+    """Raises Refused unless this is a file that this process may read; ``fix`` says what to specify instead."""
+    if not path.exists():
+        raise Refused("the file does not exist", where=str(path), fix=fix)
+    if not path.is_file():
+        raise Refused("the path is not a file", where=str(path), fix=fix)
+    if not os.access(path, os.R_OK):
+        raise Refused("no permission to read the file", where=str(path), fix="change its permissions")
+
+
+def is_gzipped(raw: BinaryIO) -> bool:
+    """Whether an open file begins as a gzip file does. It is at its start afterwards."""
+    magic = raw.read(len(GZIP_MAGIC))
+    raw.seek(0)
+    return magic == GZIP_MAGIC
+
+
+def decompressed(raw: BinaryIO) -> BinaryIO:
+    """The bytes of an open file, decompressed if it is gzipped."""
+    return io.BufferedReader(gzip.GzipFile(fileobj=raw)) if is_gzipped(raw) else raw
