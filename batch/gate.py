@@ -18,7 +18,7 @@ from infra.control.builds import Built
 from infra.control.check_results import CheckResult
 from infra.control.claims import Claim, builds_of
 from infra.lake import table_paths
-from infra.quality import data_docs
+from infra.quality import data_docs, data_docs_paths
 from infra.settings import Settings
 from infra.trino import metastore
 
@@ -69,7 +69,7 @@ def result_of(settings: Settings, claim: Claim) -> GateResult:
         if not view_built.passed
     }
     checks = tuple(check_results.of_build(settings, claim.build))
-    return GateResult(claim.build, not refused, refused, checks, check_results.pages(settings, claim.build), 0.0)
+    return GateResult(claim.build, not refused, refused, checks, data_docs_paths.index_of(settings, claim.build), 0.0)
 
 
 def is_evaluated(settings: Settings, claim: Claim) -> bool:

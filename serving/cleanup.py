@@ -18,6 +18,7 @@ from infra.control.run_endings import read_endings
 from infra.control.store import ControlTable
 from infra.lake import archive, compaction, delta, durable, files, table_paths
 from infra.lake.leases import Lease
+from infra.quality import data_docs_paths
 from infra.settings import Settings
 from infra.trino import metastore
 
@@ -121,12 +122,12 @@ def _delete(settings: Settings, lease: Lease, path: str) -> tuple[str, int]:
 def _builds_without_tables(settings: Settings) -> list[Name]:
     """The builds that have pages but no table; not the one that was checked last, whose pages the live page shows."""
     kept = {*(build for _, build in table_paths.builds(settings)), check_results.last_judged_build(settings)}
-    return [build for build in check_results.builds_with_pages(settings) if build not in kept]
+    return [build for build in data_docs_paths.builds_with_pages(settings) if build not in kept]
 
 
 def _delete_pages(settings: Settings, build: Name) -> tuple[str, int]:
     """Deletes the quality pages of a build; `lk quality` writes them again from the stored results."""
-    folder = check_results.pages(settings, build).parent
+    folder = data_docs_paths.index_of(settings, build).parent
     size = files.size(str(folder))
     files.remove(str(folder))
     return str(folder.relative_to(settings.data)), size

@@ -28,6 +28,7 @@ from infra.definitions import definition_files
 from infra.kafka import kafka_admin
 from infra.lake.lease_states import lease_states
 from infra.local import local_stack
+from infra.quality import data_docs_paths
 from infra.settings import Settings
 from infra.trino import served_views
 from serving import replace_views
@@ -210,7 +211,7 @@ def _gate(settings: Settings) -> GateState:
     build = check_results.last_judged_build(settings)
     if build is None:
         return GateState()
-    has_pages = check_results.pages(settings, build).is_file()
+    has_pages = data_docs_paths.index_of(settings, build).is_file()
     return GateState(build, tuple(check_results.of_build(settings, build)), has_pages)
 
 

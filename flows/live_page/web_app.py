@@ -26,10 +26,10 @@ from flows.live_page.query_log import LARGEST, QueryLog
 from flows.live_page.trace_rows import page_with_rows
 from flows.live_page.view_page import ViewPages
 from infra import airflow_api
-from infra.control import check_results
 from infra.html_templates import html_templates
 from infra.local import airflow_server, local_processes, ui_server
 from infra.project_files import RUNBOOKS
+from infra.quality import data_docs_paths
 from infra.settings import LOOPBACK, PREFIX, Settings
 from infra.settings.local_secrets import local_secrets
 from infra.settings.password_files import AGAIN, read_password
@@ -66,7 +66,7 @@ def web_app(settings: Settings, collector: Collector) -> FastAPI:
     _add_traces(app, settings, templates)
     _add_query_log(app, QueryLog(settings))
     app.mount("/static", StaticFiles(directory=_FOLDER / "static"))
-    app.mount("/quality", _QualityPages(directory=check_results.folder(settings), html=True, check_dir=False))
+    app.mount("/quality", _QualityPages(directory=data_docs_paths.folder(settings), html=True, check_dir=False))
     return app
 
 

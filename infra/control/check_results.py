@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -16,7 +14,6 @@ import pyarrow.compute as pc
 from core.checks import Severity
 from core.identifiers import Name
 from infra.control.store import TEXT, TIME, ControlTable, after, as_row
-from infra.lake import files
 from infra.lake.leases import Lease
 from infra.settings import Settings
 
@@ -90,22 +87,6 @@ def last_judged_build(settings: Settings) -> Name | None:
     if rows.num_rows == 0:
         return None
     return Name(rows["build"][pc.index(rows["at"], pc.max(rows["at"])).as_py()].as_py())
-
-
-def folder(settings: Settings) -> Path:
-    """The folder of the Data Docs of all builds."""
-    return settings.data / "quality"
-
-
-def pages(settings: Settings, build: Name) -> Path:
-    """The index of a build's Data Docs."""
-    return folder(settings) / build / "index.html"
-
-
-def builds_with_pages(settings: Settings) -> list[Name]:
-    """The builds that have Data Docs on this machine, sorted; a folder of another name is not ours."""
-    names = files.folders(str(folder(settings)))
-    return [Name(name) for name in names if re.fullmatch(r"b\d{6,}", name)]
 
 
 def _row(result: CheckResult) -> dict[str, Any]:

@@ -15,12 +15,13 @@ from core.errors import Refused
 from core.identifiers import Name
 from core.topic import Field
 from infra import faults
-from infra.control import check_results, run_roles
+from infra.control import run_roles
 from infra.control.builds import read_builds
 from infra.control.claims import Claim
 from infra.control.publications import last_done
 from infra.kafka import kafka_admin
 from infra.lake import delta, files, table_paths
+from infra.quality import data_docs_paths
 from infra.settings import Settings
 from serving import change_mode, recover
 from serving.cleanup import CleanupResult, clean_up
@@ -46,7 +47,7 @@ class FourBuilds:
         return [delta.exists(self.path(number)) for number in range(len(self.builds))]
 
     def have_pages(self) -> list[bool]:
-        return [check_results.pages(self.settings, claim.build).is_file() for claim in self.builds]
+        return [data_docs_paths.index_of(self.settings, claim.build).is_file() for claim in self.builds]
 
     def clean_up(self) -> CleanupResult:
         return clean_up(self.settings, self.catalog)

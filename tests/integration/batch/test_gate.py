@@ -22,6 +22,7 @@ from infra.control.builds import read_builds
 from infra.control.check_results import CheckResult
 from infra.control.claims import Claim
 from infra.lake import table_paths
+from infra.quality import data_docs_paths
 from infra.settings import Settings
 from infra.trino import metastore
 from serving.publish import publish
@@ -117,7 +118,7 @@ def test_a_warning_passes_and_is_shown_with_the_rules_that_records_broke(
     assert broken.items() >= {"not_json": 1, "null_value": 1, "null_key": 1, "bad_utf8": 1}.items()
     assert {result.severity for result in topic.values() if not result.success} == {"warning"}
     assert (topic["control_total"].observed, topic["quarantined"].observed) == ("204", "4")
-    check_results.pages(settings, claimed.build).unlink()
+    data_docs_paths.index_of(settings, claimed.build).unlink()
     suite = quality(settings, None)
     assert (suite.build, suite.passed) == (claimed.build, True)
     assert "The gate passed this build." in suite.docs.read_text("utf-8")
@@ -149,7 +150,7 @@ def test_quality_is_shown_as_a_table_and_as_json(settings: Settings, spark: Spar
     text = here(config, "quality").ok().out
     assert f"gate of {claimed.build}" in text
     assert "gcli_trades_by_day" in text
-    assert str(check_results.pages(settings, claimed.build)) in text
+    assert str(data_docs_paths.index_of(settings, claimed.build)) in text
     document = json.loads(here(config, "quality", "--build", claimed.build, "--json").ok().out)
     assert (document["build"], document["passed"]) == (claimed.build, True)
     assert {result["check"] for result in document["checks"] if result["view"] == "gcli_trades_by_day"} >= {

@@ -11,11 +11,12 @@ from core.catalog import Catalog
 from core.cut import Cut
 from core.identifiers import Name
 from flows.batch_cycle import quality
-from infra.control import check_results, locks
+from infra.control import locks
 from infra.control.builds import BuildCounts, Built, add_built
 from infra.control.check_results import CheckResult, add_results
 from infra.control.claims import Claim, add_claim
 from infra.lake import table_paths
+from infra.quality import data_docs_paths
 from infra.settings import Settings
 from serving.cleanup import clean_up
 
@@ -28,7 +29,7 @@ def settings(tmp_path: Path) -> Settings:
     """Pages of three builds. One has a table; of the others, one was checked last and one long ago."""
     settings = Settings(data=tmp_path)
     table_paths.open_lake(settings)
-    folder = check_results.folder(settings)
+    folder = data_docs_paths.folder(settings)
     for build in (GONE, STAYS, JUDGED):
         (folder / build / "views").mkdir(parents=True)
         (folder / build / "views" / "v.html").write_text("a page", "utf-8")
@@ -39,7 +40,7 @@ def settings(tmp_path: Path) -> Settings:
 
 
 def there(settings: Settings) -> list[str]:
-    return sorted(path.name for path in check_results.folder(settings).iterdir())
+    return sorted(path.name for path in data_docs_paths.folder(settings).iterdir())
 
 
 def check(settings: Settings, build: Name, at: datetime) -> None:
