@@ -47,21 +47,7 @@ def trace_view(stages: EarlierStages, view: View, contribution: Contribution | N
     pin = stages.publication.pins.get(name) if stages.publication else None
     runs = [stage for stage in stages.runs if name in stage.run.views]
     pinned = next((stage for stage in runs if pin and stage.run.id == pin.run), None)
-    changed = pin is not None and pin.digest != stages.catalog.digest(name)
-    belongs = contribution is not None and bool(contribution.rows.num_rows)
-    changes = contribution.changes if contribution and isinstance(contribution.changes, RowChanges) else None
-    contributes = _contributes(stages, view, contribution)
     other_topic = _reads_other_topic(stages, pinned)
-    served = served_side(
-        pin,
-        stages.position,
-        pinned.stage if pinned else None,
-        stages.decoded.outcome,
-        None if changed else contributes,
-        belongs=belongs,
-        other_topic=other_topic,
-    )
-    served = replace(served, sql=stages.publication.sql.get(name, "") if stages.publication and pin else "")
     places = places_in(view, contribution.rows, pinned.epoch if pinned else None) if contribution else None
     partials = (
         tuple(read_partials(stages.settings, stages.catalog, stage, contribution) for stage in runs)
@@ -78,14 +64,12 @@ def trace_view(stages: EarlierStages, view: View, contribution: Contribution | N
     )
     if other_topic:
         builds = without_other_topic(builds, served_build)
-    if changed:
-        served = replace(served, text=f"{served.text}; an earlier definition of the view is served")
-    elif places is not None and places.num_rows and served.side != "not served":
-        served = _with_rows(stages, view, served, places, changes)
+    served = _served(stages, view, pinned, contribution, places)
+    changes = _row_changes(contribution)
     return ViewTrace(
         view=name,
         kind="keyed" if isinstance(view, Keyed) else "rollup",
-        contributes=contributes,
+        contributes=_contributes(stages, view, contribution),
         places=tuple(map(row_of, places.to_pylist())) if places is not None else (),
         partials=partials,
         builds=builds,
@@ -95,6 +79,38 @@ def trace_view(stages: EarlierStages, view: View, contribution: Contribution | N
         added=_shown(changes.added) if changes else (),
         removed=_shown(changes.removed) if changes else (),
     )
+
+
+def _served(
+    stages: EarlierStages,
+    view: View,
+    pinned: RunStage | None,
+    contribution: Contribution | None,
+    places: pa.Table | None,
+) -> ServedSide:
+    """The side that counts the record, with its SQL and its rows; ``pinned`` is the run that is served."""
+    name, publication = Name(view.name), stages.publication
+    pin = publication.pins.get(name) if publication else None
+    is_changed = pin is not None and pin.digest != stages.catalog.digest(name)
+    served = served_side(
+        pin,
+        stages.position,
+        pinned.stage if pinned else None,
+        stages.decoded.outcome,
+        None if is_changed else _contributes(stages, view, contribution),
+        belongs=contribution is not None and bool(contribution.rows.num_rows),
+        other_topic=_reads_other_topic(stages, pinned),
+    )
+    served = replace(served, sql=publication.sql.get(name, "") if publication and pin else "")
+    if is_changed:
+        return replace(served, text=f"{served.text}; an earlier definition of the view is served")
+    if places is not None and places.num_rows and served.side != "not served":
+        return _with_rows(stages, view, served, places, _row_changes(contribution))
+    return served
+
+
+def _row_changes(contribution: Contribution | None) -> RowChanges | None:
+    return contribution.changes if contribution and isinstance(contribution.changes, RowChanges) else None
 
 
 def _reads_other_topic(stages: EarlierStages, pinned: RunStage | None) -> bool:
