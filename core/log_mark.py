@@ -11,6 +11,8 @@ from typing import Any
 from core.positions import LogPartition
 from core.unix_time import epoch_millis
 
+REPLACEMENT = "\ufffd"  # Java puts it in place of bytes that are not UTF-8
+
 
 @dataclass(frozen=True)
 class LogMark:
@@ -42,9 +44,15 @@ def mark_of_row(row: Mapping[str, Any]) -> LogMark:
 def record_digest(
     timestamp: int, key: bytes | None, value: bytes | None, headers: Iterable[tuple[str, bytes | None]]
 ) -> str:
-    """The digest of a record; ``timestamp`` is epoch milliseconds."""
+    """The digest of a record; ``timestamp`` is epoch milliseconds.
+
+    Clients read some names of headers differently. librdkafka's ends a name at a NUL, so that only the text before it
+    counts; where bytes are not UTF-8 it gives no header of the record, so that none counts.
+    """
     digest = hashlib.sha256(str(timestamp).encode())
-    for part in (key, value, *(part for name, item in headers for part in (name.encode(), item))):
+    named = [(name.partition("\0")[0], item) for name, item in headers]
+    same = [] if any(REPLACEMENT in name for name, _ in named) else named
+    for part in (key, value, *(part for name, item in same for part in (name.encode(), item))):
         digest.update(b"-" if part is None else b"%d:" % len(part) + part)
     return digest.hexdigest()[:16]
 

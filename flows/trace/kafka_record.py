@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any
 
 from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, Message
 
@@ -18,7 +16,8 @@ from core.unix_time import UNIX_EPOCH
 from flows.trace.cells import LONGEST, problem_text
 from flows.trace.stages import Content, KafkaRecord
 from infra.kafka import kafka_admin
-from infra.kafka.log_marks import bytes_of, record_reader
+from infra.kafka.log_marks import record_reader
+from infra.kafka.message_content import UNREADABLE, bytes_of, headers_of
 from infra.settings import Settings
 
 _FIRST, _LAST = -62_135_596_800_000, 253_402_300_799_999  # milliseconds of the years 1 and 9999, which Python has
@@ -98,12 +97,11 @@ def _why_none(topic: Topic) -> str:
 
 
 def _raw(message: Message) -> RawRecord:
-    headers: Iterable[tuple[str, Any]] = message.headers() or ()  # type: ignore[assignment]
     kind, timestamp = message.timestamp()
     return RawRecord(
         key=bytes_of(message.key()),
         value=bytes_of(message.value()),
-        headers=tuple((name, bytes_of(value)) for name, value in headers),
+        headers=headers_of(message),
         timestamp=timestamp,
         timestamp_type=1 if kind == TIMESTAMP_LOG_APPEND_TIME else 0,
     )
@@ -116,5 +114,6 @@ def _shown(raw: RawRecord) -> KafkaRecord:
         timestamp_type="LogAppendTime" if raw.timestamp_type else "CreateTime",
         key=content(raw.key),
         value=content(raw.value),
-        headers=tuple((name, content(value)) for name, value in raw.headers),
+        headers=tuple((name, content(value)) for name, value in raw.headers if raw.headers != (UNREADABLE,)),
+        note="its headers cannot be shown: the name of one is not UTF-8" if raw.headers == (UNREADABLE,) else "",
     )

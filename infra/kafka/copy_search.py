@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 from core.identifiers import Name
 from core.positions import RecordPosition
 from infra.kafka.log_reader import committed_records
+from infra.kafka.message_content import headers_of
 from infra.settings import Settings
 
 MOST = 10_000  # records of a partition that are searched
@@ -35,8 +35,7 @@ def find_copy(settings: Settings, starts: Iterable[tuple[str, int, int]], header
         searched = 0
         for message in islice(committed_records(settings, topic, partition, start, _PATIENCE), MOST):
             searched += 1
-            headers: Any = message.headers() or ()
-            positions = [value for name, value in headers if name == header]
+            positions = [value for name, value in headers_of(message) if name == header]
             if positions and positions[-1] == original.encode():
                 return CopySearch(str(RecordPosition(Name(topic), partition, message.offset() or 0)), is_whole)
         is_whole = is_whole and searched < MOST

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
@@ -16,6 +15,7 @@ from core.log_mark import LogMark, record_digest
 from core.positions import LogPartition
 from infra.kafka import kafka_errors
 from infra.kafka.client_config import librdkafka
+from infra.kafka.message_content import bytes_of, headers_of
 from infra.settings import Settings
 
 _PATIENCE = 5.0  # seconds without any answer
@@ -93,9 +93,8 @@ def marks_before(reader: RecordReader, ends: Iterable[tuple[str, int, int]]) -> 
 
 def mark_of(message: Message) -> LogMark:
     """The mark of a record."""
-    headers: Any = message.headers() or ()
     key, value = bytes_of(message.key()), bytes_of(message.value())
-    digest = record_digest(message.timestamp()[1], key, value, headers)
+    digest = record_digest(message.timestamp()[1], key, value, headers_of(message))
     return LogMark(message.offset() or 0, digest, message.leader_epoch())
 
 
@@ -128,11 +127,5 @@ def log_differs(partitions: Mapping[LogPartition, tuple[int, int]], *, where: st
 
 def _size(message: Message) -> int:
     """Bytes of its key, value and headers: each may be the large one."""
-    headers: Any = message.headers() or ()
-    parts = [message.key(), message.value(), *(value for _, value in headers)]
+    parts = [message.key(), message.value(), *(value for _, value in headers_of(message))]
     return sum(len(part) for part in map(bytes_of, parts) if part is not None)
-
-
-def bytes_of(part: object) -> bytes | None:
-    """A key, a value or a header's value of a record, which librdkafka types as text too; None without any."""
-    return part if isinstance(part, bytes) else None

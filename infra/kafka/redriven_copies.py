@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from typing import Any
 
 from confluent_kafka import Message
 
@@ -14,6 +13,7 @@ from core.identifiers import Name
 from core.positions import RecordPosition
 from infra.kafka import kafka_admin
 from infra.kafka.log_reader import committed_records
+from infra.kafka.message_content import headers_of
 from infra.settings import Settings
 
 
@@ -39,8 +39,7 @@ def read_copies(settings: Settings, topics: Iterable[Name], start: Cut) -> dict[
 
 def _origin(message: Message, topic: Name, partitions: int) -> str | None:
     """The position that a copy names; None for another record, and for a position that no redrive writes."""
-    headers: Any = message.headers() or ()
-    origin = origin_of(headers) or ""
+    origin = origin_of(headers_of(message)) or ""
     try:
         position = RecordPosition.parse(origin)
     except ValueError:

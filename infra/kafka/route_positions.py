@@ -17,6 +17,7 @@ from core.log_mark import LogMark
 from core.positions import LogPartition
 from infra.kafka import kafka_admin
 from infra.kafka.log_reader import committed_records
+from infra.kafka.message_content import headers_of
 from infra.settings import Settings
 
 ORIGIN = "route_origin"  # header of a copy: topic/partition/offset of its record
@@ -63,7 +64,7 @@ def copies(
     origin = f"{source}/{partition}/".encode()
     for to in partitions:
         for message in committed_records(settings, topic, to):
-            offset = copied_offset(message.headers() or (), origin)
+            offset = copied_offset(headers_of(message), origin)
             if offset is not None:
                 yield to, offset, message
 

@@ -21,6 +21,7 @@ from core.route import Output, Route
 from infra.control.route_runs import RouteHistory, RouteRun
 from infra.kafka import kafka_admin
 from infra.kafka.log_reader import committed_records
+from infra.kafka.message_content import bytes_of
 from infra.kafka.route_positions import Position, copied_to, copies
 from infra.kafka.transactions import transaction
 from infra.settings import Settings
@@ -160,9 +161,4 @@ def _require_same_record(settings: Settings, partition: LogPartition, offset: in
 
 
 def _content(message: Message) -> tuple[bytes | None, bytes | None, int]:
-    key, value = message.key(), message.value()
-    return _bytes(key), _bytes(value), message.timestamp()[1]
-
-
-def _bytes(value: object) -> bytes | None:
-    return value if isinstance(value, bytes) else None
+    return bytes_of(message.key()), bytes_of(message.value()), message.timestamp()[1]
