@@ -20,7 +20,7 @@ from flows.trace.route_copies import read_routes
 from flows.trace.run_epochs import RunStage, read_runs
 from flows.trace.stages import Decoded, RouteCopy, Trace
 from flows.trace.view_partials import Contribution
-from flows.trace.view_trace import EarlierStages, trace_view
+from flows.trace.view_trace import EarlierStages, ServedRows, trace_view
 from infra.control import publications
 from infra.control.publications import Publication
 from infra.progress_bar import bar
@@ -80,7 +80,10 @@ def _trace(
         lambda: read_routes(settings, catalog, position, stored.kafka.topic_id, timestamp), (), problems
     )
     decoded = _outcome(stored.decoded, computed)
-    stages = EarlierStages(settings, catalog, position, decoded, stored.runs, stored.archives, stored.publication)
+    served_rows = ServedRows(settings, catalog)
+    stages = EarlierStages(
+        settings, catalog, position, decoded, stored.runs, stored.archives, stored.publication, served_rows
+    )
     return Trace(
         topic=topic,
         partition=partition,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from core.catalog import Catalog
+from core.errors import TryAgain
 from core.identifiers import Name
 from core.positions import RecordPosition
 from core.view import Keyed, Rollup, View
@@ -28,6 +29,25 @@ from serving import read
 from serving.hidden_columns import personal_columns
 
 
+class ServedRows:
+    """Reads rows of the served views. A Trino that did not answer once is not asked again: it may take a minute."""
+
+    def __init__(self, settings: Settings, catalog: Catalog) -> None:
+        self._settings, self._catalog = settings, catalog
+        self._away: TryAgain | None = None
+
+    def read(self, view: Name, keys: Sequence[Mapping[str, str | None]]) -> tuple[Row, ...]:
+        """The rows that have one of the keys."""
+        if self._away:
+            raise self._away
+        try:
+            result = read.rows_at(self._settings, self._catalog, view, keys, limit=MOST_ROWS)
+        except TryAgain as e:
+            self._away = e
+            raise
+        return tuple(map(row_of, result.dicts()))
+
+
 @dataclass(frozen=True)
 class EarlierStages:
     """What the stages before the views gave: the record's position and outcome, runs, archives and the publication."""
@@ -39,6 +59,7 @@ class EarlierStages:
     runs: Sequence[RunStage]
     archives: Sequence[ArchiveStage]
     publication: Publication | None
+    served_rows: ServedRows
 
 
 def trace_view(stages: EarlierStages, view: View, contribution: Contribution | None) -> ViewTrace:
@@ -145,11 +166,9 @@ def _with_rows(
     texts = [{column: _text(row[column]) for column in names} for row in places.to_pylist()]
     unique = list({tuple(text.values()): text for text in texts}.values())
 
-    def with_rows() -> ServedSide:
-        result = read.rows_at(stages.settings, stages.catalog, name, unique, limit=MOST_ROWS)
-        return replace(served, rows=tuple(map(row_of, result.dicts())))
-
-    return guarded(with_rows, lambda why: replace(served, problem=why))
+    return guarded(
+        lambda: replace(served, rows=stages.served_rows.read(name, unique)), lambda why: replace(served, problem=why)
+    )
 
 
 def _text(value: Any) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import methodcaller
 from typing import Any
 
 from confluent_kafka import Message
@@ -10,6 +11,8 @@ from core.log_mark import REPLACEMENT
 
 Header = tuple[str, bytes | None]
 UNREADABLE: Header = (REPLACEMENT, None)
+# Python calls a method that it calls often without a look at its error; called so, it always looks.
+_HEADERS = methodcaller("headers")
 
 
 def bytes_of(part: object) -> bytes | None:
@@ -20,10 +23,11 @@ def bytes_of(part: object) -> bytes | None:
 def headers_of(message: Message) -> tuple[Header, ...]:
     """Names and values of a record's headers; only ``UNREADABLE`` if the name of one of them is not UTF-8.
 
-    For such a name confluent-kafka raises SystemError, and ends the process when it is asked again.
+    For such a name confluent-kafka returns a list with a hole, which ends the process that reads it, and leaves an
+    error behind, of which Python makes a SystemError.
     """
     try:
-        headers: Any = message.headers() or ()
+        headers: Any = _HEADERS(message) or ()
     except SystemError:
         message.set_headers([UNREADABLE])
         return (UNREADABLE,)

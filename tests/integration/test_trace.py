@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 
 import pytest
@@ -24,6 +25,7 @@ from flows.trace.row_changes import RowChanges
 from flows.trace.stages import Trace, ViewTrace
 from flows.trace.trace_record import trace_record, trace_stored
 from infra.control import builds
+from infra.control.manifest import last_epoch
 from infra.control.pins import Pin
 from infra.definitions import definition_files
 from infra.kafka import kafka_admin
@@ -41,6 +43,7 @@ from tests.support.instances.traced_shop import (
     T,
     TracedShop,
     opened,
+    opened_by_processing_time,
     order,
     payment,
     purchase,
@@ -151,6 +154,23 @@ def sides(traces: dict[Key, Trace], plain: str) -> dict[int, tuple[str, bool | N
     """Offset -> what a view of trades says of that record."""
     served = {key: of(trace, plain).served for key, trace in traces.items() if key[0] == "trades"}
     return {offset: (side.side, side.counts) for (_, offset), side in served.items()}
+
+
+def test_a_record_is_in_the_window_of_the_time_at_which_its_epoch_read_it(stack: Settings, spark: SparkSession) -> None:
+    shop = opened_by_processing_time(stack, spark, "tracepit")
+    shop.epoch(("purchases", "b1", purchase("b1", T)), ("purchases", "b2", purchase("b2", T + DAY)))
+    serve_run(stack, shop.catalog, shop.run.id, "test")
+    epoch = last_epoch(stack, shop.run.id)
+    assert epoch is not None
+    read_at = datetime.fromtimestamp(epoch.batch_time_ms / 1000, UTC).replace(second=0, microsecond=0)
+    place = {"item": "tea", "minute": f"{read_at:%Y-%m-%dT%H:%M:%S}Z"}
+    for record in shop.log.records:
+        (view,) = shop.trace(record).views
+        assert view.places == (place,)
+        (partials,) = view.partials
+        assert partials.missing == ()
+        assert [{**row, "reports": row["reports"]} for row in view.served.rows] == [{**place, "reports": "2"}]
+        assert view.served.side == "speed"
 
 
 @pytest.mark.parametrize("view", ROLLUPS)

@@ -168,6 +168,17 @@ def opened(settings: Settings, spark: SparkSession, prefix: str) -> TracedShop:
     return TracedShop(settings, spark, prefix, catalog, Log(settings, tuple(catalog.topics)), run)
 
 
+def opened_by_processing_time(settings: Settings, spark: SparkSession, prefix: str) -> TracedShop:
+    """The shipped view whose windows are of the time at which an epoch reads a record, and a run that reads it."""
+    programs = definition_files.load(settings.model_copy(update={"views": (VIEWS / "programs",)}))
+    topic = replace(programs.topic("purchases"), name=f"{prefix}_purchases")
+    view = programs.view("purchases_by_processing_time")
+    renamed = replace(view, name=f"{prefix}_{view.name}", sources=(topic.name,))
+    catalog = Catalog({Name(topic.name): topic}, {Name(renamed.name): renamed})
+    run = lifecycle.declare(settings, catalog, Cut())
+    return TracedShop(settings, spark, prefix, catalog, Log(settings, tuple(catalog.topics)), run)
+
+
 def _renamed(programs: Catalog, name: str, prefix: str) -> Keyed:
     """A keyed view that reads the topics of a prefix."""
     view = programs.view(name)

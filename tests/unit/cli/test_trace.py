@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
-from cli.trace import print_trace
+from cli.trace import print_trace, trace
 from core.identifiers import Name
 from flows.live_page.trace_page import stages_of
 from flows.trace.kafka_record import content
@@ -21,11 +23,13 @@ from flows.trace.stages import (
     Row,
     RunEpoch,
     ServedSide,
+    Side,
     Trace,
     ViewBuild,
     ViewPartials,
     ViewTrace,
 )
+from infra.settings import Settings
 
 EVIL = "\x1b[2Jred [bold]bold[/bold] \\[link=http://x]x[/link] :bug: \u202eabc\r\n\x07"
 SHOWN = "\\x1b[2Jred [bold]bold[/bold] \\[link=http://x]x[/link] :bug: \\u202eabc\\r\\n\\x07"
@@ -63,6 +67,17 @@ def test_control_characters_and_markup_are_printed_as_text(capsys: pytest.Captur
 def test_it_names_the_epochs_of_a_folded_row(capsys: pytest.CaptureFixture[str]) -> None:
     print_trace(evil())
     assert "0 to 19" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("side", "code"), [("batch", 0), ("not yet", 0), ("missing", 1), ("twice", 1)])
+def test_it_exits_with_1_where_a_view_miscounts_the_record(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, side: Side, code: int
+) -> None:
+    (view,) = evil().views
+    traced = replace(evil(), views=(replace(view, served=ServedSide(side, True, side)),))
+    monkeypatch.setattr("cli.trace.load_settings", lambda: Settings(data=tmp_path))
+    monkeypatch.setattr("flows.trace.trace_record.trace_record", lambda *_, **__: traced)
+    assert trace.main(["trades", "0", "7"], standalone_mode=False) == code
 
 
 def problems() -> Trace:
