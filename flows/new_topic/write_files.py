@@ -136,12 +136,12 @@ def _next_commands(
     read_folders = [path.resolve() for path in (VIEWS, *settings.views)]
     folders = os.pathsep.join(str(path) for path in (*settings.views, folder.resolve()))
     exports = [] if folder.resolve() in read_folders else [f"export LK_VIEWS={shlex.quote(folders)}"]
-    return (
-        *exports,
-        "lk views check",
-        f"lk views test {view}",
-        "lk up",
-        f"lk produce {guess.name} --file {shlex.quote(str(sample_path))}",
-        "lk speed start --new",
-        f"lk show {view}",
+    verbs = (
+        "views check",
+        f"views test {view}",
+        "up",
+        f"produce {guess.name} --file {shlex.quote(str(sample_path))}",
+        "speed start --new",
+        f"show {view}",
     )
+    return (*exports, *(f"{settings.command} {words}" for words in verbs))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from itertools import combinations
 from pathlib import Path
 
@@ -68,6 +69,11 @@ class Settings(SettingFields):
     def named_file(self) -> Path | None:
         """The settings file that `lk -c` has to name, as an absolute path; None for ./lk.toml, or without a file."""
         return self._named_file
+
+    @property
+    def command(self) -> str:
+        """How a person calls `lk` for this instance: with the settings file, unless that is ./lk.toml."""
+        return f"lk -c {shlex.quote(str(self._named_file))}" if self._named_file else "lk"
 
     def of_file(self, file: Path | None) -> Settings:
         """These settings, read from a file that `lk -c` has to name."""

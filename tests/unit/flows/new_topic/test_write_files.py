@@ -232,12 +232,12 @@ def test_the_verb_prints_what_it_guessed_and_what_comes_next(tmp_path: Path) -> 
     assert "guessed: event time started_at, key charger_id" in said
     assert said.splitlines()[-7:] == [
         f"  export LK_VIEWS={tmp_path / 'views'}",
-        "  lk views check",
-        "  lk views test charging_by_hour",
-        "  lk up",
-        f"  lk produce charging --file {CHARGING}",
-        "  lk speed start --new",
-        "  lk show charging_by_hour",
+        f"  lk -c {config} views check",
+        f"  lk -c {config} views test charging_by_hour",
+        f"  lk -c {config} up",
+        f"  lk -c {config} produce charging --file {CHARGING}",
+        f"  lk -c {config} speed start --new",
+        f"  lk -c {config} show charging_by_hour",
     ]
     again = here(config, *words, "--json")
     assert (again.code, again.json["error"]) == (1, "the file exists, and is not overwritten")
