@@ -9,7 +9,7 @@ from pathlib import Path
 
 from infra.project_files import ROOT
 
-PACKAGES = ("cli", "core", "infra", "batch", "speed", "serving", "flows", "views", "dags")
+PACKAGES = ("cli", "core", "infra", "batch", "speed", "serving", "flows", "views", "dags", "tests")
 ONE_MEANING = {"TryAgain"}  # of Airflow's own kind in dags/, where our packages are not installed
 EMPTY_NAMES = {
     "found",

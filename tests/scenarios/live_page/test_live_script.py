@@ -28,7 +28,7 @@ URL = "http://page.test"
 
 
 @dataclass
-class Shown:
+class ShownPage:
     """The page in a browser whose clock the test moves, and the document that it gets; without one it gets nothing."""
 
     page: Page
@@ -74,11 +74,11 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def shown(tmp_path: Path, browser: Browser) -> Iterator[Shown]:
+def shown(tmp_path: Path, browser: Browser) -> Iterator[ShownPage]:
     settings = Settings(data=tmp_path)
     page = browser.new_page()
     page.clock.install(time=0)
-    view = Shown(page, TestClient(web_app(settings, Collector(settings))))
+    view = ShownPage(page, TestClient(web_app(settings, Collector(settings))))
     view.says(snapshot(0))
     page.route("**/*", view.answer)
     page.goto(URL)
@@ -87,7 +87,7 @@ def shown(tmp_path: Path, browser: Browser) -> Iterator[Shown]:
     page.close()
 
 
-def test_a_server_that_hangs_turns_it_red_until_it_answers(shown: Shown) -> None:
+def test_a_server_that_hangs_turns_it_red_until_it_answers(shown: ShownPage) -> None:
     shown.document = None
     shown.pass_seconds(5)
     assert shown.verdict() == ("ok", "healthy")
@@ -103,7 +103,7 @@ def test_a_server_that_hangs_turns_it_red_until_it_answers(shown: Shown) -> None
     assert shown.verdict() == ("ok", "healthy")
 
 
-def test_a_clock_that_was_set_back_goes_on_with_the_samples_that_are_left(shown: Shown) -> None:
+def test_a_clock_that_was_set_back_goes_on_with_the_samples_that_are_left(shown: ShownPage) -> None:
     times = []
     for seconds, hours in ((2, 0), (4, -1), (6, -1)):
         now = snapshot(seconds)
@@ -119,7 +119,7 @@ def test_a_clock_that_was_set_back_goes_on_with_the_samples_that_are_left(shown:
     assert times == [["12:00:00", "12:00:02"], ["11:00:04"], ["11:00:04", "11:00:06"]]
 
 
-def test_lines_that_did_not_change_are_not_placed_again(shown: Shown) -> None:
+def test_lines_that_did_not_change_are_not_placed_again(shown: ShownPage) -> None:
     """A screen reader would read them every two seconds."""
     blind = away(snapshot(2), "lake", "broken")
     shown.says(blind)

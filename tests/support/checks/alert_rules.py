@@ -18,7 +18,7 @@ _COMPARE = {"<": operator.lt, ">": operator.gt, "!=": operator.ne}
 
 
 @dataclass(frozen=True)
-class Rule:
+class AlertRule:
     """One rule; ``label`` is a label that must have ``value``, or match it not if ``match`` is "!~"; "" for none."""
 
     name: str
@@ -38,7 +38,7 @@ class Rule:
         return bool(_COMPARE[self.compare](value, self.threshold))
 
 
-def rules() -> list[Rule]:
+def rules() -> list[AlertRule]:
     """Every rule of alerts.yaml. Fails on an expression that is no comparison of one metric."""
     (group,) = yaml.safe_load((FOLDER / "alerts.yaml").read_text("utf-8"))["groups"]
     return [_rule(rule) for rule in group["rules"]]
@@ -55,7 +55,7 @@ def firing(exposed: str) -> set[str]:
     }
 
 
-def _rule(rule: Mapping[str, object]) -> Rule:
+def _rule(rule: Mapping[str, object]) -> AlertRule:
     match = _EXPRESSION.match(str(rule["expr"]))
     assert match, f"{rule['alert']}: {rule['expr']}"
     metric, label, equals, value, compare, threshold = match.groups(default="")
@@ -63,4 +63,4 @@ def _rule(rule: Mapping[str, object]) -> Rule:
     assert isinstance(labels, dict)
     assert isinstance(annotations, dict)
     name = str(rule["alert"])
-    return Rule(name, metric, label, equals, value, compare, float(threshold), labels["severity"], annotations)
+    return AlertRule(name, metric, label, equals, value, compare, float(threshold), labels["severity"], annotations)

@@ -23,7 +23,7 @@ NOTHING: Sums = (0, 0, Decimal(0))
 
 
 @dataclass(frozen=True)
-class Answer:
+class SeenAnswer:
     """The rows of one query and its duration in seconds."""
 
     rows: State
@@ -31,17 +31,17 @@ class Answer:
 
 
 @dataclass
-class Reader:
+class ReaderAnswers:
     """The answers of one reader, in order, and its errors."""
 
-    answers: list[Answer] = field(default_factory=list)
+    answers: list[SeenAnswer] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 
 
 @contextmanager
-def reading(settings: Settings, count: int, pause: float) -> Iterator[list[Reader]]:
+def reading(settings: Settings, count: int, pause: float) -> Iterator[list[ReaderAnswers]]:
     """Runs readers until the block ends. Each queries again ``pause`` seconds after an answer."""
-    stop, readers = threading.Event(), [Reader() for _ in range(count)]
+    stop, readers = threading.Event(), [ReaderAnswers() for _ in range(count)]
     threads = [threading.Thread(target=_read, args=(settings, reader, stop, pause), daemon=True) for reader in readers]
     for thread in threads:
         thread.start()
@@ -53,7 +53,7 @@ def reading(settings: Settings, count: int, pause: float) -> Iterator[list[Reade
             thread.join(60)
 
 
-def check(readers: Sequence[Reader], records: Sequence[Record], *, back: int = 0) -> None:
+def check(readers: Sequence[ReaderAnswers], records: Sequence[Record], *, back: int = 0) -> None:
     """Fails if a reader had an error, or if an answer matches no state of the log or an older one than the last answer.
 
     ``back`` is how often a reader may go back: once per rollback, because the older run may be some epochs behind.
@@ -96,7 +96,7 @@ def _states(records: Sequence[Record]) -> dict[int, list[State]]:
     return states
 
 
-def _read(settings: Settings, reader: Reader, stop: threading.Event, pause: float) -> None:
+def _read(settings: Settings, reader: ReaderAnswers, stop: threading.Event, pause: float) -> None:
     while not stop.wait(pause):
         started = time.monotonic()
         try:
@@ -105,4 +105,4 @@ def _read(settings: Settings, reader: Reader, stop: threading.Event, pause: floa
             reader.errors.append(str(e))
             continue
         state = {str(t): (int(n), int(volume), Decimal(turnover)) for t, n, volume, turnover in rows}
-        reader.answers.append(Answer(state, time.monotonic() - started))
+        reader.answers.append(SeenAnswer(state, time.monotonic() - started))

@@ -17,7 +17,7 @@ from tests.support.suite.machine_speed import loop_seconds
 _SLOW = 5.0  # CPU seconds; faster tests are only in the sum of their file
 
 
-class Cost(NamedTuple):
+class CostOfTest(NamedTuple):
     """Wall-clock and CPU seconds of one test, with servers and the set-up of shared fixtures; its end and worker."""
 
     test: str
@@ -27,15 +27,15 @@ class Cost(NamedTuple):
     worker: str
 
 
-def read(path: Path) -> list[Cost]:
+def read(path: Path) -> list[CostOfTest]:
     """The lines that tests/support/suite/cost.py wrote."""
     lines = map(json.loads, path.read_text("utf-8").splitlines())
-    return [Cost(line["test"], line["wall"], line["cpu"], line["end"], line["worker"]) for line in lines]
+    return [CostOfTest(line["test"], line["wall"], line["cpu"], line["end"], line["worker"]) for line in lines]
 
 
-def page(costs: list[Cost]) -> str:
+def page(costs: list[CostOfTest]) -> str:
     """The page as Markdown: files by CPU time, then the tests of five or more CPU seconds."""
-    files: dict[str, list[Cost]] = defaultdict(list)
+    files: dict[str, list[CostOfTest]] = defaultdict(list)
     for cost in costs:
         files[cost.test.partition("::")[0]].append(cost)
     by_cpu = sorted(files.items(), key=lambda file: -sum(cost.cpu for cost in file[1]))
@@ -69,7 +69,7 @@ def page(costs: list[Cost]) -> str:
     )
 
 
-def _elapsed(costs: list[Cost]) -> float:
+def _elapsed(costs: list[CostOfTest]) -> float:
     return max(cost.end for cost in costs) - min(cost.end - cost.wall for cost in costs)
 
 

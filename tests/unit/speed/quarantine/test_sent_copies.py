@@ -26,7 +26,7 @@ BEFORE = 1_000  # records of the topic before the first copy
 
 
 @dataclass(frozen=True)
-class Repaired:
+class RepairsInMemory:
     """The lines of a repair file. Each copy is its origin and its fingerprint."""
 
     lines: dict[str, RepairLine]
@@ -66,7 +66,7 @@ class CopyLog:
         places = [f"trades/0/{offset}" for offset in offsets]
         positions = [RecordPosition(TRADES, 0, offset) for offset in offsets]
         lines = [RepairLine(n, at, repair) for n, at in enumerate(positions, 1)]
-        repairs = Repaired(dict(zip(places, lines, strict=True)))
+        repairs = RepairsInMemory(dict(zip(places, lines, strict=True)))
         with locks.hold(self.settings, "redrives") as lease:
             sent = redrive._sent_before(self.settings, lease, repairs)  # type: ignore[arg-type]
             redrive._check_same(repairs, sent)  # type: ignore[arg-type]
