@@ -281,10 +281,10 @@ def test_too_many_quarantined_records_are_unhealthy_by_name(life: Life, tmp_path
     assert warning.startswith(since_the_restore)
     assert f"warning: {since_the_restore}" in life.here("speed", "start").ok().out
     floats.write_bytes(FLOAT)
-    said = life.here("produce", "trades", "--file", str(floats)).ok().err
+    stderr = life.here("produce", "trades", "--file", str(floats)).ok().err
     # The run may have read the record that was just sent.
     one_more = "10.9% of 561 records of topic trades so far are in quarantine: 61, and its file allows 10"
-    assert any(f"lk: warning: {counted}" in said for counted in (since_the_restore, one_more)), said
+    assert any(f"lk: warning: {counted}" in stderr for counted in (since_the_restore, one_more)), stderr
 
 
 def test_down_leaves_no_process(life: Life) -> None:

@@ -176,8 +176,8 @@ def test_trino_away_is_said_and_the_others_go_on(page: Page) -> None:
     (nobody,) = free_ports(1)
     without = page_of(page.settings.model_copy(update={"trino_port": nobody}), page.catalog)
     document = without.read()
-    (said,) = [line for line in document["away"] if line.startswith("trino: ")]
-    assert f"Trino does not answer at http://127.0.0.1:{nobody}" in said
+    (reason,) = [line for line in document["away"] if line.startswith("trino: ")]
+    assert f"Trino does not answer at http://127.0.0.1:{nobody}" in reason
     assert any("trino is not answering" in line for line in document["unhealthy"])
     assert sum(int(row[3]) for row in document["tables"]["partitions"]["rows"] if row[0] == "live_trades") == 207
     assert {"LkTrinoAway", "LkProcessDown"} <= firing(without.client.get("/metrics").text)

@@ -98,7 +98,7 @@ def outcomes(folder: Path) -> list[tuple[list[str], list[Any]]]:
     script = folder / "lk"
     script.write_text(LK.format(python=sys.executable), "utf-8")
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
-    (folder / "answers.json").write_text(json.dumps([(said, code) for _, _, said, code, _ in STEPS]), "utf-8")
+    (folder / "answers.json").write_text(json.dumps([(printed, code) for _, _, printed, code, _ in STEPS]), "utf-8")
     env = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "OPENLINEAGE_PARENT_ID")}
     env |= {"AIRFLOW_HOME": str(folder / "airflow"), "AIRFLOW__CORE__LOAD_EXAMPLES": "False"}
     env |= {"PATH": f"{folder}{os.pathsep}{env['PATH']}", "PYTHONPATH": str(DAGS)}
@@ -140,5 +140,5 @@ def test_each_verb_is_told_which_task_runs_it_and_a_publication_who_approved_it(
     outcomes: list[tuple[list[str], list[Any]]], folder: Path
 ) -> None:
     task = "airflow/lambda_batch.t/01890000-0000-7000-8000-000000000007"
-    told = [json.loads((folder / f"told-{number}").read_text("utf-8")) for number in range(len(STEPS))]
-    assert told == [[task, "ada" if kind == "publication" else ""] for kind, *_ in STEPS]
+    environments = [json.loads((folder / f"told-{number}").read_text("utf-8")) for number in range(len(STEPS))]
+    assert environments == [[task, "ada" if kind == "publication" else ""] for kind, *_ in STEPS]

@@ -185,7 +185,7 @@ def test_each_record_is_counted_by_the_side_that_the_sender_knows(states: States
 
 def test_a_record_that_is_repeated_or_superseded_is_read_and_not_counted(states: States) -> None:
     run, build = states.shop.run.id, states.build
-    told = {
+    served = {
         (state, offset): (view.served.side, view.served.counts, view.contributes, view.served.text)
         for state, keys in WITH_ROWS.items()
         for topic, offset in keys
@@ -193,7 +193,7 @@ def test_a_record_that_is_repeated_or_superseded_is_read_and_not_counted(states:
         for view in [of(states.traces[state][topic, offset], ONCE)]
     }
     no_row = "it changes no row: it is repeated or superseded"
-    assert told == {
+    assert served == {
         ("speed", 0): ("speed", True, True, f"epoch 0 of run {run} counts it"),
         ("speed", 1): ("speed", False, False, f"epoch 1 of run {run} read it, and {no_row}"),
         ("lambda", 0): ("batch", False, False, f"build {build} read it, and {no_row}"),

@@ -31,7 +31,7 @@ def test_a_landing_that_was_taken_over_commits_nothing(stack: Settings, spark: S
     send(stack, catalog, 100)
     cut = kafka_admin.end_offsets(stack, [topic])
     archive = table_paths.archive(stack, topic, catalog.decoder(topic))
-    with standing_still(partial(land, spark, stack, catalog, cut), "batch.1_in_land") as (held, landing):
+    with standing_still(partial(land, spark, stack, catalog, cut), "batch.1_in_land") as (thread, landing):
         impatient = stack.model_copy(update={"lease_seconds": 0.3})  # shorter than the time between two heartbeats
         send(stack, catalog, 50, 100)
         later = kafka_admin.end_offsets(stack, [topic])
@@ -44,7 +44,7 @@ def test_a_landing_that_was_taken_over_commits_nothing(stack: Settings, spark: S
 
         eventually(stack, 60, landed)
         before = delta.version(archive)
-        held.released.set()
+        thread.released.set()
         with pytest.raises(TryAgain, match="another process landed meanwhile"):
             landing.result(60)
     assert delta.version(archive) == before
@@ -62,13 +62,13 @@ def test_a_publication_that_was_taken_over_changes_nothing_more(stack: Settings,
     newest = commit_epoch(spark, stack, catalog, run)
     newer = built(spark, stack, catalog)
     publish_stale = partial(publish, stack, catalog, stale.build, why="stale")
-    with standing_still(publish_stale, "serving.1_between_views", 2) as (held, publishing):
+    with standing_still(publish_stale, "serving.1_between_views", 2) as (thread, publishing):
         taken_over(stack, "control")
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("infra.faults.at", lambda _: None)
             publish(stack, catalog, newer.build, why="newer")
         served, history = served_views.read_served(stack, catalog.views), read_publications(stack)
-        held.released.set()
+        thread.released.set()
         with pytest.raises(TryAgain, match="lease lost"):
             publishing.result(60)
     assert {view.build for view in served.values()} == {newer.build}
@@ -82,10 +82,10 @@ def test_an_epoch_that_was_taken_over_is_committed_by_its_successor_alone(stack:
     send(stack, catalog, 100)
     catch_up(stack, spark, catalog, run)
     send(stack, catalog, 100, 100)
-    with held_at("speed.3_before_view", 2) as held, job.driving(spark, stack, catalog, run) as (query, sink):
-        assert held.reached.wait(60)
+    with held_at("speed.3_before_view", 2) as thread, job.driving(spark, stack, catalog, run) as (query, sink):
+        assert thread.reached.wait(60)
         taken_over(stack, f"run_{run.id}", [table_paths.speed(stack, run.id, view) for view in run.views])
-        held.released.set()
+        thread.released.set()
         with pytest.raises(StreamingQueryException):
             query.awaitTermination(60)
         with pytest.raises(TryAgain, match="lease lost"):

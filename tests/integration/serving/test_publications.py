@@ -197,13 +197,13 @@ def test_a_paused_publication_changes_nothing_when_it_wakes(two: Two, which: str
     """It is paused after its last look at the lease. Its successor finishes its work, then serves the other build."""
     hit = {"first view": 1, "last view": len(two.catalog.views), "status": len(two.catalog.views) + 1}[which]
     publish_newer = partial(publish, two.settings, two.catalog, two.newer.build, why="paused")
-    with standing_still(publish_newer, "serving.1_before_view", hit) as (held, publishing):
+    with standing_still(publish_newer, "serving.1_before_view", hit) as (thread, publishing):
         taken_over(two.settings, "control")
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("infra.faults.at", lambda _: None)
             two.serve(two.older)
         served, history = served_texts(two.settings), read_publications(two.settings)
-        held.released.set()
+        thread.released.set()
         with pytest.raises(TryAgain, match="lease lost"):
             publishing.result(60)
     assert (served_texts(two.settings), read_publications(two.settings)) == (served, history)
@@ -215,13 +215,13 @@ def test_a_paused_repair_does_not_bring_the_build_before_back(two: Two) -> None:
     view = next(iter(two.catalog.views))
     metastore.replace_view(two.settings, "serving", view, "SELECT 1 AS a")
     repair = partial(recover.recover_views, two.settings, two.catalog)
-    with standing_still(repair, "serving.1_before_view") as (held, repairing):
+    with standing_still(repair, "serving.1_before_view") as (thread, repairing):
         taken_over(two.settings, "control")
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("infra.faults.at", lambda _: None)
             publish(two.settings, two.catalog, two.newer.build, why="newer")
         served = served_texts(two.settings)
-        held.released.set()
+        thread.released.set()
         with pytest.raises(TryAgain, match="lease lost"):
             repairing.result(60)
     assert served_texts(two.settings) == served

@@ -164,12 +164,12 @@ def test_a_paused_redrive_sends_nothing_when_it_wakes(
     bench.quarantined(*(bad(size=0) for _ in range(4)))
     file = bench.repaired(fix)
     before = sum(bench.origins().values())
-    with standing_still(partial(bench.redrive, file), "redrive.1_in_send", 3) as (held, redriving):
+    with standing_still(partial(bench.redrive, file), "redrive.1_in_send", 3) as (thread, redriving):
         taken_over(bench.settings, "redrives")
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("infra.faults.at", lambda _: None)
             redriven = bench.redrive(file)
-        held.released.set()
+        thread.released.set()
         with pytest.raises(TryAgain, match="lease lost"):
             redriving.result(60)
     assert (redriven.sent, redriven.already) == ((2, 2) if chunk == 1 else (4, 0))

@@ -121,9 +121,9 @@ def test_a_person_is_erased_in_lambda_and_a_crash_is_finished_without_a_name(ins
     assert killed.code == -signal.SIGKILL, killed.said
     assert instance.shown() == [1, 1, 2, 3]  # what was served before
     assert "may count persons who were erased since: `lk erase --again`" in instance.here("status").out
-    done = instance.here("erase", "--again").ok()
+    erased = instance.here("erase", "--again").ok()
     del instance.visits[CANARY]
-    assert "2 records of visits are about erased persons" in done.out
+    assert "2 records of visits are about erased persons" in erased.out
     instance.check()
     pin = served_views.read_served(instance.settings, [VIEW])[VIEW]
     assert (pin.build is None, pin.run is None) == (False, False)
@@ -134,9 +134,9 @@ def test_a_person_is_erased_in_kappa(instance: ErasedInstance) -> None:
     instance.send("ann", CANARY)  # a new person, who has the old name
     instance.check()
     instance.here("replay", "start").ok()  # declared before the erasure, so it is given up
-    done = instance.here("erase", "--why", "request 2", "--json", typed=OTHER).ok().json
+    erased = instance.here("erase", "--why", "request 2", "--json", typed=OTHER).ok().json
     del instance.visits[OTHER]
-    assert done["left_out"] == {"visits": 3}
+    assert erased["left_out"] == {"visits": 3}
     instance.check()
     pin = served_views.read_served(instance.settings, [VIEW])[VIEW]
     assert (pin.build, pin.run is None) == (None, False)
@@ -164,9 +164,9 @@ def test_what_a_route_copies_holds_no_name(instance: ErasedInstance) -> None:
     assert len(routed) == kafka_admin.end_offsets(instance.settings, ["visits"]).size > 0
     names = (CANARY.encode(), OTHER.encode(), CANARY_MAIL.encode())
     for copy in routed:
-        said = b" ".join([copy.key or b"", copy.value or b"", *(value or b"" for _, value in copy.headers)])
-        assert b'"cents"' in said
-        assert not any(name in said for name in names), said
+        content = b" ".join([copy.key or b"", copy.value or b"", *(value or b"" for _, value in copy.headers)])
+        assert b'"cents"' in content
+        assert not any(name in content for name in names), content
 
 
 def test_no_name_is_in_any_file_of_the_instance_nor_in_the_audit(instance: ErasedInstance) -> None:

@@ -69,13 +69,13 @@ def held_at(point: str, hit: int = 1) -> Iterator[HeldThread]:
 @contextmanager
 def standing_still(work: Callable[[], object], point: str, hit: int = 1) -> Iterator[tuple[HeldThread, Future[object]]]:
     """Runs ``work`` in a thread and holds the thread at a fault point."""
-    with held_at(point, hit) as held, ThreadPoolExecutor(1) as pool:
+    with held_at(point, hit) as held_thread, ThreadPoolExecutor(1) as pool:
         future = pool.submit(work)
         try:
-            assert held.reached.wait(60), f"{point} was not reached"
-            yield held, future
+            assert held_thread.reached.wait(60), f"{point} was not reached"
+            yield held_thread, future
         finally:
-            held.released.set()
+            held_thread.released.set()
 
 
 def taken_over(settings: Settings, lease: str, fenced: Sequence[str] = ()) -> None:

@@ -28,9 +28,11 @@ def leaks(settings: Settings, texts: Sequence[str], since: float) -> list[str]:
     shared = _forms([text for text in texts if text != ANY_KEY])
     files = [str(path) for path in _files_of(settings) if _holds(path, forms)]
     files += [str(path) for path in sorted(_shared_files(settings, since)) if _holds(path, shared)]
-    said = [text for text in map(_said_by, psutil.process_iter()) if str(settings.data) in text]
-    assert [name for name in PROGRAMS if not any(name in text for text in said)] == [], "processes were not found"
-    return files + [line for line in said if any(form.decode() in line for form in forms)]
+    process_texts = [text for text in map(_said_by, psutil.process_iter()) if str(settings.data) in text]
+    assert [name for name in PROGRAMS if not any(name in text for text in process_texts)] == [], (
+        "processes were not found"
+    )
+    return files + [line for line in process_texts if any(form.decode() in line for form in forms)]
 
 
 def keys(folder: Path) -> list[str]:

@@ -31,8 +31,8 @@ def java_admin(spark: SparkSession, settings: Settings) -> Iterator[Any]:
 
 def transaction_error(spark: SparkSession, client: Any, id: str) -> str:
     """The name of the error of DescribeTransactions, or ""; it needs DESCRIBE of the transactional id."""
-    asked: Any = client.describeTransactions([id]).description(id)
-    return _error(spark, asked)
+    description: Any = client.describeTransactions([id]).description(id)
+    return _error(spark, description)
 
 
 def marker_error(spark: SparkSession, client: Any, topic: str) -> str:

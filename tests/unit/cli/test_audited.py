@@ -152,9 +152,9 @@ def test_what_changes_what_is_served_is_refused_when_the_audit_cannot_be_written
     with pytest.raises(Refused, match=r"the audit cannot be written: OSError: .*No space left"):
         run(config, lambda **_: pytest.fail("it began"), changes_served=True)
     assert run(config, lambda **_: 0) == 0
-    said = capsys.readouterr().err
-    assert "lk: warning: the audit has no row of this outcome" in said
-    assert "\x1b" not in said
+    stderr = capsys.readouterr().err
+    assert "lk: warning: the audit has no row of this outcome" in stderr
+    assert "\x1b" not in stderr
 
 
 def test_a_text_of_a_token_is_shown_only_after_the_row_that_says_so(

@@ -144,8 +144,8 @@ def reaches(instance: Instance, monkeypatch: pytest.MonkeyPatch, target: str, wo
         raise Refused("it was reached")
 
     monkeypatch.setattr(importlib.import_module(module), function, reached)
-    said = here(instance.config, *words.split()).err
-    return "reached" if "it was reached" in said else said
+    stderr = here(instance.config, *words.split()).err
+    return "reached" if "it was reached" in stderr else stderr
 
 
 @pytest.mark.parametrize(("target", "words"), [*NEED_THEIR_OWN, *NEED_NONE])
@@ -162,8 +162,8 @@ def test_a_broken_file_stops_a_verb_that_needs_it(
 ) -> None:
     """A broken topic takes its view and its route along."""
     (instance.views / "songs.py").write_text("(")
-    assert "definitions have " in (said := reaches(instance, monkeypatch, target, words))
-    assert "songs.py:1: not Python" in said
+    assert "definitions have " in (stderr := reaches(instance, monkeypatch, target, words))
+    assert "songs.py:1: not Python" in stderr
 
 
 @pytest.mark.parametrize(("target", "words"), NEED_NONE)
@@ -205,8 +205,8 @@ def test_a_repair_refuses_only_what_needs_the_broken_file(instance: Instance) ->
     settings = Settings(data=instance.config.parent / "data", views=(instance.views,))
     damaged = [DamagedFile(f"{table}/part", table, "is damaged", "") for table in DAMAGED]
     (instance.views / "newer.py").write_text("(")
-    assert "newer.py:1: not Python" in (said := _refused(settings, damaged[2]))
-    assert said.startswith("run r000001 does not come back: definitions have 1 mistake:")
+    assert "newer.py:1: not Python" in (refusal := _refused(settings, damaged[2]))
+    assert refusal.startswith("run r000001 does not come back: definitions have 1 mistake:")
     assert "no topic file has the decoder of this archive any more" in _refused(settings, damaged[0])
     (instance.views / "songs.py").write_text("(")
     for file, what in zip(damaged[:2], ("archive songs/d1", "build b000001 of plays"), strict=True):

@@ -53,10 +53,10 @@ def test_an_error_of_a_library_says_what_to_do(
     monkeypatch.setattr(click, "get_app_dir", lambda _: str(tmp_path))
     monkeypatch.setitem(root.lk.commands, "fail", fail)
     assert root.run(["fail"]) == code
-    said = capsys.readouterr().err.splitlines()
-    assert said[0].startswith(what)
-    assert said[2].startswith("  fix: ")
-    assert str(tmp_path / "lk-errors.log") in said[1]
+    stderr_lines = capsys.readouterr().err.splitlines()
+    assert stderr_lines[0].startswith(what)
+    assert stderr_lines[2].startswith("  fix: ")
+    assert str(tmp_path / "lk-errors.log") in stderr_lines[1]
     assert "Traceback" in (tmp_path / "lk-errors.log").read_text("utf-8")
 
 
@@ -79,10 +79,10 @@ def test_a_java_process_that_ended_under_a_verb_is_said_in_one_line(
         java.kill()
         java.wait()
         assert root.run(["fail"]) == 75
-    said = capsys.readouterr().err.splitlines()
-    assert said[0].startswith(f"lk: unexpected {type(error).__name__}")
-    assert said[3] == "lk: the Java process of Spark ended; it may have been out of memory"
-    assert [line[:8] for line in said[4:]] == ["  where:", "  fix: r"]
+    stderr_lines = capsys.readouterr().err.splitlines()
+    assert stderr_lines[0].startswith(f"lk: unexpected {type(error).__name__}")
+    assert stderr_lines[3] == "lk: the Java process of Spark ended; it may have been out of memory"
+    assert [line[:8] for line in stderr_lines[4:]] == ["  where:", "  fix: r"]
 
 
 def test_a_report_that_cannot_be_written_is_not_named(
@@ -99,9 +99,9 @@ def test_a_report_that_cannot_be_written_is_not_named(
     monkeypatch.setitem(root.lk.commands, "fail", fail)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "other"))
     assert root.run(["fail"]) == 1
-    said = capsys.readouterr().err.splitlines()
-    assert said[0] == "lk: unexpected KeyError: 'lost'"
-    assert said[1].startswith("  where: the stack trace could not be written: [Errno 2]")
+    stderr_lines = capsys.readouterr().err.splitlines()
+    assert stderr_lines[0] == "lk: unexpected KeyError: 'lost'"
+    assert stderr_lines[1].startswith("  where: the stack trace could not be written: [Errno 2]")
     (tmp_path / "other").mkdir()
     assert root.run(["fail"]) == 1
     (log,) = (tmp_path / "other").glob("lk-errors-*.log")

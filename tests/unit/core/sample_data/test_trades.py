@@ -52,9 +52,9 @@ def test_any_part_can_be_generated_alone() -> None:
 
 
 def test_other_seeds_give_other_trades() -> None:
-    ours, theirs = (list(map(event, generated(SampleSpec(seed, START), 1_000))) for seed in (1, 2))
+    first, second = (list(map(event, generated(SampleSpec(seed, START), 1_000))) for seed in (1, 2))
     names = ("ticker", "price", "size")
-    assert sum([a[n] for n in names] == [b[n] for n in names] for a, b in zip(ours, theirs, strict=True)) < 10
+    assert sum([a[n] for n in names] == [b[n] for n in names] for a, b in zip(first, second, strict=True)) < 10
 
 
 def test_a_trade_is_one_json_object_with_two_decimals() -> None:

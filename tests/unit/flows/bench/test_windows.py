@@ -13,8 +13,8 @@ def test_equal_windows_have_no_difference() -> None:
 
 
 def test_a_missing_window_another_one_and_another_cell_are_counted_and_the_first_is_shown() -> None:
-    theirs = {"AAPL,1000": "2,300,100,201", "WMT,1000": "1,55,55,55", "WMT,2000": "1,55,55,55"}
-    compared = difference(OURS, theirs)
+    peer_windows = {"AAPL,1000": "2,300,100,201", "WMT,1000": "1,55,55,55", "WMT,2000": "1,55,55,55"}
+    compared = difference(OURS, peer_windows)
     assert compared.different == 3
     assert compared.first == "AAPL,1000: ours 2,300,100,200, theirs 2,300,100,201"
     assert difference(OURS, {}).first == "AAPL,1000: ours 2,300,100,200, theirs has no such window"

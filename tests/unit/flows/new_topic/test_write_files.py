@@ -228,9 +228,9 @@ def test_the_files_are_laid_out_as_the_formatter_does(tmp_path: Path) -> None:
 def test_the_verb_prints_what_it_guessed_and_what_comes_next(tmp_path: Path) -> None:
     config = write_config(tmp_path / "lk.toml", {"data": str(tmp_path / "data")})
     words = ("init", "charging", "--from", str(CHARGING), "--folder", str(tmp_path / "views"))
-    said = here(config, *words).ok().out
-    assert "guessed: event time started_at, key charger_id" in said
-    assert said.splitlines()[-7:] == [
+    stdout = here(config, *words).ok().out
+    assert "guessed: event time started_at, key charger_id" in stdout
+    assert stdout.splitlines()[-7:] == [
         f"  export LK_VIEWS={tmp_path / 'views'}",
         f"  lk -c {config} views check",
         f"  lk -c {config} views test charging_by_hour",

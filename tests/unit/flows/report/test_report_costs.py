@@ -110,11 +110,11 @@ def test_the_command_beside_the_grid_computes_its_cell(
     monkeypatch.chdir(folder)
     config = write_config(tmp_path / "lk.toml", {"data": str(tmp_path / "data")})
     plans = here(config, *shlex.split(command)[1:], "--json").ok().json["plans"]
-    said = [
+    costs = [
         f"{each['mode'].capitalize()} {number(each['month'])} {duration(each['correction_seconds'])}" for each in plans
     ]
-    assert said == ["Lambda 1,607 2.23 h", "Kappa 2,017 13.2 h"]
-    assert "; ".join(said) in cells(section)[("365 days", "1")]
+    assert costs == ["Lambda 1,607 2.23 h", "Kappa 2,017 13.2 h"]
+    assert "; ".join(costs) in cells(section)[("365 days", "1")]
 
 
 def test_it_says_what_it_is_computed_from(section: str) -> None:
@@ -136,8 +136,8 @@ def test_modes_of_nearly_the_same_cost_are_told_so(tmp_path: Path) -> None:
 
 
 def test_without_a_measurement_the_section_says_which_one_is_missing(tmp_path: Path) -> None:
-    some = [row for row in planted() if row.question != "freshness" and row.part != "replay"]
-    page = report(some, tmp_path).page
+    incomplete = [row for row in planted() if row.question != "freshness" and row.part != "replay"]
+    page = report(incomplete, tmp_path).page
     assert words(costs_of(page)).partition("would cost ")[2] == (
         "Not computed: the study did not measure: cpu replay, rate replay, freshness steady 50 lambda, "
         "freshness steady 99 lambda, freshness steady 50 kappa, freshness steady 99 kappa. "

@@ -20,8 +20,8 @@ HOSTILE = '<script>alert(1)</script><img src=x onerror="alert(2)">{{ 7 * 7 }}'
 
 
 def test_what_was_not_measured_is_listed(tmp_path: Path) -> None:
-    some = [row for row in study() if row.question not in ("recovery", "alert") and row.mode == "lambda"]
-    text = report(some, tmp_path).page.read_text("utf-8")
+    incomplete = [row for row in study() if row.question not in ("recovery", "alert") and row.mode == "lambda"]
+    text = report(incomplete, tmp_path).page.read_text("utf-8")
     listed = re.findall(r'<li id="missing-([\w-]+)">.*\((.*?); question', text)
     expected = {question.id: "Kappa" for question in QUESTIONS if "kappa" in question.modes}
     assert dict(listed) == expected | {"recovery": "Lambda, Kappa", "alert": "Lambda, Kappa"}
@@ -30,8 +30,8 @@ def test_what_was_not_measured_is_listed(tmp_path: Path) -> None:
 
 
 def test_a_plot_without_rows_says_how_to_measure_it(tmp_path: Path) -> None:
-    some = [row for row in study() if row.question not in ("lag", "correction", "cpu")]
-    files = report(some, tmp_path)
+    incomplete = [row for row in study() if row.question not in ("lag", "correction", "cpu")]
+    files = report(incomplete, tmp_path)
     assert {"lag-plot.svg", "history-plot.svg"} & {path.name for path in files.plots} == set()
     assert "<code>lk study overload</code>" in files.page.read_text("utf-8").partition('id="lag-plot"')[2][:600]
 

@@ -93,20 +93,20 @@ def test_compaction_reads_for_damage_what_it_replaces_and_no_full_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Sixty files of all sizes, in three rounds; in each, some are so full that none of their neighbours fits."""
-    path, target, asked = str(tmp_path / "table"), 80 * 1024, set[str]()
+    path, target, checked = str(tmp_path / "table"), 80 * 1024, set[str]()
     delta.create(path, SCHEMA)
-    monkeypatch.setattr(damage, "require_content", lambda _, names: asked.update(names))
+    monkeypatch.setattr(damage, "require_content", lambda _, names: checked.update(names))
     numbers, full = random.Random(5), 0
     for epoch in range(60):
         text = numbers.randbytes(512 * numbers.choice((1, 1, 2, 3, 5, 8, 12, 20, 26))).hex()
         idempotent_writes.append_once(path, pa.table({"epoch": [epoch], "text": [text]}, SCHEMA), "a", epoch)
         if epoch % 20 == 19:
-            asked.clear()
+            checked.clear()
             before = delta_log.live_files(delta.table(path)).keys()
             assert compaction.compact(path, target) > 2
             removed = before - delta_log.live_files(delta.table(path)).keys()
-            assert removed <= asked
-            full += len(before - asked)
+            assert removed <= checked
+            full += len(before - checked)
             compaction.checkpoint(path)
     assert full > 5
 

@@ -51,8 +51,8 @@ def test_a_file_is_not_read_for_a_value_that_it_cannot_hold(path: str) -> None:
         (2, 2, 32),
         (3, 19, 17 * 32),
     ]
-    held = data_files.holding(files, [1, 4, 7, 25])
-    assert sorted((file.low, list(values)) for file, values in held) == [(1, [1]), (3, [4, 7])]
+    holding = data_files.holding(files, [1, 4, 7, 25])
+    assert sorted((file.low, list(values)) for file, values in holding) == [(1, [1]), (3, [4, 7])]
 
 
 def test_a_batch_has_fewer_rows_where_rows_are_large() -> None:

@@ -124,8 +124,8 @@ def test_a_server_that_hangs_delays_all_steps_by_two_seconds_and_is_said_once(
         seconds = time.monotonic() - began
     assert results == [1] * 20
     assert seconds < 4.0
-    said = capsys.readouterr().err
-    assert said.count("lk: warning: lineage events are lost") == 1
+    stderr = capsys.readouterr().err
+    assert stderr.count("lk: warning: lineage events are lost") == 1
 
 
 @pytest.mark.parametrize("code", [500, 404])

@@ -124,9 +124,9 @@ def test_every_alert_that_a_page_of_docs_names_exists() -> None:
 def test_the_dashboard_asks_only_for_metrics_that_exist() -> None:
     names = set(re.findall(r"^# TYPE (\w+)", exposed(snapshot()), re.M))
     board = json.loads((FOLDER / "dashboard.json").read_text("utf-8"))
-    asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
-    asked += [annotation["expr"] for annotation in board["annotations"]["list"]]
-    used = {name for expr in asked for name in re.findall(r"\blk_\w+", expr)}
+    expressions = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    expressions += [annotation["expr"] for annotation in board["annotations"]["list"]]
+    used = {name for expr in expressions for name in re.findall(r"\blk_\w+", expr)}
     assert len(used) >= 14
     assert used - names == set()
 

@@ -34,8 +34,8 @@ def sealed(settings: Settings, *records: OutgoingRecord) -> list[OutgoingRecord]
 
 def members(record: OutgoingRecord) -> dict[str, Any]:
     assert record.value is not None
-    found: dict[str, Any] = json.loads(record.value)
-    return found
+    fields: dict[str, Any] = json.loads(record.value)
+    return fields
 
 
 def line(text: str, key: str | None = None) -> OutgoingRecord:
