@@ -116,7 +116,7 @@ def test_contributing_names_tests_of_every_folder_of_code() -> None:
 
 def test_the_readme_names_every_folder_of_code_once() -> None:
     tree = re.findall(r"^(\w+)/ +\S", (ROOT / "README.md").read_text("utf-8"), re.M)
-    assert sorted(tree) == sorted({*PACKAGES, "dags", "terraform", "images", "tests", "docs"})
+    assert sorted(tree) == sorted({*PACKAGES, "dags", "data", "terraform", "images", "tests", "docs"})
 
 
 def test_the_index_lists_every_page_of_docs() -> None:
