@@ -56,7 +56,7 @@ slow: $(INSTALLED) setup $(CLOUD_HERE)
 	@$(PYTEST) -m "slow and not long" tests
 	@$(BIN)/python -m tests.support.servers.terraform_availability
 
-long: $(INSTALLED) setup ## more cases and sizes: a soak, an aged instance, extreme records, tutorials, millions of changed records
+long: $(INSTALLED) setup ## more cases and sizes: a soak, an aged instance, extreme records, tutorials, millions of mutated records
 	@$(PYTEST) -m long tests
 
 test-times: $(INSTALLED) setup ## measure each fast test and write docs/test-times.md
