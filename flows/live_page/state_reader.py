@@ -63,7 +63,8 @@ class StateReader:
         changes = NewestChanges(settings, MOST_CHANGES)
         self.lake = _part(settings, "lake", partial(_lake, changes), every=4)
         self.disks = _part(settings, "disks", _disks, every=4)
-        self.quarantine = _part(settings, "quarantine", _quarantine, every=10, limit=2 * _LIMIT)
+        limit = 2 * _LIMIT  # with few bad records the archive is searched to its end
+        self.quarantine = _part(settings, "quarantine", _quarantine, every=10, limit=limit, longest_rest=math.inf)
         self.gate = _part(settings, "gate", _gate, every=10)
         self.routes = _part(settings, "routes", _routes, every=10)
         self.views = _part(settings, "views", _views, every=10)

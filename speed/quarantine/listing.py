@@ -95,14 +95,18 @@ def list_quarantined(
 
 
 def entries_at(
-    settings: Settings, catalog: Catalog, topic: Name, at: Collection[tuple[int, int]] | None
+    settings: Settings,
+    catalog: Catalog,
+    topic: Name,
+    at: Collection[tuple[int, int]] | None,
+    source: QuarantineSource | None = None,
 ) -> list[QuarantineEntry]:
     """The entries of a topic at some partitions and offsets, or all of them with None, by position."""
     if at is not None and not at:
         return []
     where = None if at is None else quarantine_tables.at_positions(at)
     entries: dict[tuple[int, int], QuarantineEntry] = {}
-    for path, condition in quarantine_tables.holding(settings, catalog, topic, where):
+    for path, condition in quarantine_tables.holding(settings, catalog, topic, where, source):
         if at is not None and len(entries) == len(set(at)):
             break
         for row in large_rows.rows(path, _PLACE, ["_value"], condition):

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from core.catalog import Catalog
 from core.identifiers import Name
 from infra.settings import Settings
-from speed.quarantine import listing
+from speed.quarantine import listing, quarantine_tables
 from speed.quarantine.listing import BrokenRecord, QuarantineEntry
 from speed.quarantine.quarantine_tables import QuarantineSource
 
@@ -50,15 +50,18 @@ def newest_records(
 
 def newest_rules(settings: Settings, catalog: Catalog, topics: Iterable[Name], examples: int) -> tuple[NewestRule, ...]:
     """For each topic the rules that its newest quarantined records broke, most broken first."""
-    return tuple(rule for topic in topics for rule in _counted(settings, catalog, topic, examples))
+    source = quarantine_tables.everywhere(settings)
+    return tuple(rule for topic in topics for rule in _counted(settings, catalog, topic, source, examples))
 
 
-def _counted(settings: Settings, catalog: Catalog, topic: Name, examples: int) -> Iterator[NewestRule]:
-    records = newest_records(settings, catalog, topic)
+def _counted(
+    settings: Settings, catalog: Catalog, topic: Name, source: QuarantineSource, examples: int
+) -> Iterator[NewestRule]:
+    records = newest_records(settings, catalog, topic, source=source)
     broken = Counter(rule for record in records for rule in record.rules)
     shown = {rule: [r.at for r in islice((r for r in records if rule in r.rules), examples)] for rule in broken}
     every = {at for positions in shown.values() for at in positions}
-    entries = {(e.partition, e.offset): e for e in listing.entries_at(settings, catalog, topic, every)}
+    entries = {(e.partition, e.offset): e for e in listing.entries_at(settings, catalog, topic, every, source)}
     for rule, count in broken.most_common():
         of_rule = tuple(entries[at] for at in shown[rule] if at in entries)
         yield NewestRule(topic, rule, count, len(records), of_rule)

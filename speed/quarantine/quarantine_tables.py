@@ -15,6 +15,8 @@ from core.cut import Cut
 from core.event_columns import ERROR
 from core.identifiers import Name
 from infra.control import runs
+from infra.control.run_endings import read_endings
+from infra.control.runs import Run
 from infra.lake import delta, table_paths
 from infra.settings import Settings
 
@@ -23,10 +25,21 @@ COORDINATES = pa.schema({"_partition": pa.int32(), "_offset": pa.int64()})
 
 @dataclass(frozen=True)
 class QuarantineSource:
-    """Where quarantined records are looked for: these runs and, if ``archive``, the archive."""
+    """Where quarantined records are looked for: the tables of these runs, in this order, and after them the archive."""
 
-    runs: Collection[Name]
+    runs: Sequence[Run]
     archive: bool
+
+
+def everywhere(settings: Settings) -> QuarantineSource:
+    """The archive and every run that has not ended, newest first; the tables of those that have are deleted."""
+    ended = read_endings(settings).keys()
+    return QuarantineSource([run for run in reversed(runs.read_runs(settings)) if run.id not in ended], archive=True)
+
+
+def only_of(settings: Settings, ids: Collection[Name], *, archive: bool) -> QuarantineSource:
+    """The same of these runs alone and, if ``archive``, of the archive."""
+    return QuarantineSource([run for run in everywhere(settings).runs if run.id in ids], archive)
 
 
 def holding(
@@ -37,13 +50,13 @@ def holding(
     source: QuarantineSource | None = None,
 ) -> Iterator[tuple[str, pc.Expression]]:
     """The tables with quarantined records of a topic, newest run first, and the condition for these records."""
-    decoder = catalog.decoder(topic)
+    decoder, places = catalog.decoder(topic), source or everywhere(settings)
     tables = [
         (table_paths.quarantine(settings, run.id), pc.field("_topic") == topic)
-        for run in reversed(runs.read_runs(settings))
-        if run.decoders.get(topic) == decoder and (source is None or run.id in source.runs)
+        for run in places.runs
+        if run.decoders.get(topic) == decoder
     ]
-    if source is None or source.archive:
+    if places.archive:
         tables.append((table_paths.archive(settings, topic, decoder), pc.field(ERROR).is_valid()))
     for path, condition in tables:
         if delta.exists(path):

@@ -107,8 +107,8 @@ def _broken(counted: Counted, topic: Name) -> pc.Expression:
 def _source(settings: Settings, counted: Counted) -> QuarantineSource:
     """Where the counted records are: another run may have other rows, as after an erasure."""
     if counted.run is not None:
-        return QuarantineSource({counted.run}, archive=False)
-    return QuarantineSource(serving_runs(settings), archive=True)
+        return quarantine_tables.only_of(settings, {counted.run}, archive=False)
+    return quarantine_tables.only_of(settings, serving_runs(settings), archive=True)
 
 
 def _rules(looked_at: Sequence[BrokenRecord]) -> dict[str, float]:
