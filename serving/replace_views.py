@@ -163,10 +163,17 @@ def _outdated(settings: Settings, publication: Publication) -> bool:
 
 def _serves(served: Served | None, view: Name, pin: Pin) -> bool:
     """Whether a view has the shape of a pin and serves it."""
-    return served is not None and view_sql.has_shape(served.inner, view, pin) and serves_pin(served, pin)
+    return served is not None and view_sql.has_shape(served.inner, view, pin) and _serves_pin(served, pin)
 
 
-def serves_pin(served: Served, pin: Pin) -> bool:
+def fault_of(served: Served | None, pin: Pin) -> str:
+    """Why a view does not serve its pin, as a sentence without its subject; "" if it does."""
+    if served is None or served.broken:
+        return "is missing or cannot be read"
+    return "" if _serves_pin(served, pin) else "does not serve what was published"
+
+
+def _serves_pin(served: Served, pin: Pin) -> bool:
     """Whether a served view reads the build, the run and the epochs of a pin."""
     return (served.build, served.run) == (pin.build, pin.run) and (pin.run is None or served.epoch == pin.epoch)
 

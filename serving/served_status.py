@@ -95,13 +95,8 @@ def served_status(settings: Settings, catalog: Catalog) -> ServedStatus:
 
 
 def _view_problems(served: dict[Name, Served], pins: dict[Name, Pin]) -> list[str]:
-    problems = []
-    for view, pin in pins.items():
-        if view not in served or served[view].broken:
-            problems.append(f"view {view} is missing or cannot be read: `lk up` replaces it")
-        elif not replace_views.serves_pin(served[view], pin):
-            problems.append(f"view {view} does not serve what was published: `lk up` replaces it")
-    return problems
+    faults = {view: replace_views.fault_of(served.get(view), pin) for view, pin in pins.items()}
+    return [f"view {view} {fault}: `lk up` replaces it" for view, fault in faults.items() if fault]
 
 
 def _shown_to_all(settings: Settings, catalog: Catalog, sql: Mapping[Name, str], pins: Mapping[Name, Pin]) -> list[str]:

@@ -119,9 +119,9 @@ def _views(snapshot: Snapshot, samples: RecentSamples) -> Iterator[Metric]:
             built.add_metric([view.view], (snapshot.at - began[view.build]).total_seconds())
     yield from (lag, age, waiting, mode, built)
     served = GaugeMetricFamily("lk_view_served", "1 if Trino serves a view as it was published", labels=["view"])
-    trino = snapshot.trino.value
-    for name in trino.views if trino else ():
-        served.add_metric([name], 0 if trino and name in trino.missing else 1)
+    published = snapshot.served.value
+    for name in published.views if published else ():
+        served.add_metric([name], 0 if published and name in published.missing else 1)
     yield served
 
 

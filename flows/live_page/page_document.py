@@ -96,7 +96,7 @@ def _tables(snapshot: Snapshot, samples: RecentSamples) -> dict[str, Iterable[tu
 
 def _views(snapshot: Snapshot, samples: RecentSamples) -> Iterable[tuple[bool, Row]]:
     waiting = samples.waiting(snapshot)
-    missing = snapshot.trino.value.missing if snapshot.trino.value else ()
+    missing = snapshot.served.value.missing if snapshot.served.value else ()
     for view in snapshot.status.value.views if snapshot.status.value else ():
         yield (
             view.view in missing,

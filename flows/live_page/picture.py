@@ -197,7 +197,7 @@ def _gate_state(snapshot: Snapshot) -> BoxState:
 
 
 def _trino_state(snapshot: Snapshot) -> BoxState:
-    if snapshot.trino.value is not None and snapshot.trino.value.missing:
+    if snapshot.served.value is not None and snapshot.served.value.missing:
         return "bad"
     return _server(snapshot, "trino", snapshot.trino.problem)
 

@@ -52,9 +52,15 @@ class LiveRun:
 
 @dataclass(frozen=True)
 class TrinoState:
-    """What a query cost, in seconds, and which published views Trino does not serve as published."""
+    """What a query of Trino's catalog cost, in seconds."""
 
     seconds: float
+
+
+@dataclass(frozen=True)
+class ServedViews:
+    """The views of the last publication, and which of them Trino does not serve as published."""
+
     views: tuple[Name, ...]
     missing: tuple[Name, ...]
 
@@ -102,6 +108,7 @@ class Snapshot:
     status: Reading[Overview] = field(default_factory=Reading)
     log: Reading[tuple[PartitionEnds, ...]] = field(default_factory=Reading)
     trino: Reading[TrinoState] = field(default_factory=Reading)
+    served: Reading[ServedViews] = field(default_factory=Reading)
     runs: Reading[tuple[LiveRun, ...]] = field(default_factory=Reading)
     lake: Reading[LakeState] = field(default_factory=Reading)
     disks: Reading[dict[str, tuple[int, int]]] = field(default_factory=Reading)

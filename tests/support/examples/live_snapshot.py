@@ -19,6 +19,7 @@ from flows.live_page.snapshot import (
     LakeState,
     LiveRun,
     PartitionEnds,
+    ServedViews,
     Snapshot,
     TrinoState,
 )
@@ -70,7 +71,8 @@ def snapshot(seconds: float = 0.0, *, end: int = 110, committed: int = 100) -> S
         processes=_read(processes, at),
         status=_read(overview, at),
         log=_read((PartitionEnds(TOPIC, 0, 0, end),), at),
-        trino=_read(TrinoState(0.25, (VIEW,), ()), at),
+        trino=_read(TrinoState(0.25), at),
+        served=_read(ServedViews((VIEW,), ()), at),
         runs=_read((LiveRun(run, "serving", state, last, None),), at),
         lake=_read(
             LakeState(

@@ -86,9 +86,10 @@ def test_a_box_is_red_when_its_process_has_ended_and_pale_when_its_server_is_awa
     assert picture_states(replace(healthy, runs=replace(healthy.runs, value=(ended,))))["box-speed"] == "bad"
     assert picture_states(away(healthy, "log"))["box-kafka"] == "away"
     assert picture_states(away(healthy, "trino"))["box-trino"] == "away"
-    assert healthy.trino.value
-    dropped = replace(healthy.trino, value=replace(healthy.trino.value, missing=(VIEW,)))
-    assert picture_states(replace(healthy, trino=dropped))["box-trino"] == "bad"
+    assert healthy.served.value
+    dropped = replace(healthy.served, value=replace(healthy.served.value, missing=(VIEW,)))
+    assert picture_states(replace(healthy, served=dropped))["box-trino"] == "bad"
+    assert picture_states(away(healthy, "served", "access denied"))["box-trino"] == "ok"
 
 
 def with_long_names() -> tuple[Snapshot, RecentSamples]:

@@ -65,7 +65,7 @@ FAULTS: dict[str, Callable[[Snapshot], Snapshot]] = {
     "LkTrinoSlow": lambda now: changed(now, "trino", seconds=6.0),
     "LkKafkaAway": lambda now: away(now, "log"),
     "LkLeaseAbandoned": abandoned,
-    "LkViewDropped": lambda now: changed(now, "trino", missing=(Name(VIEW),)),
+    "LkViewDropped": lambda now: changed(now, "served", missing=(Name(VIEW),)),
 }
 
 
@@ -83,6 +83,12 @@ def test_every_part_that_an_alert_needs_fires_while_it_cannot_be_read() -> None:
     assert len(parts) > 8
     for part in parts:
         assert firing(exposed(away(snapshot(), part))) == {"LkMonitorBlind"}, part
+
+
+def test_a_lake_that_cannot_be_read_is_a_blind_monitor_and_no_server_that_is_away() -> None:
+    text = exposed(away(snapshot(), "served", "access denied"))
+    assert {"lk_kafka_up 1.0", "lk_trino_up 1.0", 'lk_part_up{part="served"} 0.0'} <= set(text.splitlines())
+    assert firing(text) == {"LkMonitorBlind"}
 
 
 def test_records_that_wait_fire_the_alert_of_a_growing_lag() -> None:
