@@ -162,7 +162,8 @@ def _runs(snapshot: Snapshot) -> Iterator[Metric]:
         id = live.run.id
         info.add_metric([id, live.run.kind, live.role], 1)
         up.add_metric([id, live.role], 1 if live.state.alive else 0)
-        epochs.add_metric([id], live.state.epoch + 1)
+        if live.is_read:  # a counter that falls to 0 would show all epochs at once after the repair
+            epochs.add_metric([id], live.state.epoch + 1)
         if live.state.behind is not None and live.state.age is not None:
             stalled.add_metric([id], live.state.age if live.state.behind else 0)
     yield from (info, up, epochs, stalled, *_run_records(runs))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -15,15 +15,14 @@ from core.errors import Refused
 from core.identifiers import Name
 from flows import overview, routes
 from flows.disk_bytes import disk_bytes
+from flows.live_page.live_runs import live_runs
 from flows.live_page.newest_changes import NewestChanges
 from flows.live_page.parts import LONGEST_REST, Part, read_due
 from flows.live_page.published_views import PublishedViews
-from flows.live_page.snapshot import DefinedView, GateState, LakeState, LiveRun, PartitionEnds, Snapshot, TrinoState
+from flows.live_page.snapshot import DefinedView, GateState, LakeState, PartitionEnds, Snapshot, TrinoState
 from flows.routes import RouteState
-from infra.control import check_results, run_roles, runs
+from infra.control import check_results
 from infra.control.builds import build_times
-from infra.control.manifest import last_epoch
-from infra.control.runs import Run
 from infra.definitions import definition_files
 from infra.kafka import kafka_admin
 from infra.lake.lease_states import lease_states
@@ -31,12 +30,8 @@ from infra.local import local_stack
 from infra.quality import data_docs_paths
 from infra.settings import Settings
 from infra.trino import served_views
-from speed import replay_state
-from speed.process import lifecycle
-from speed.process.lifecycle import RunState
 from speed.quarantine.newest_rules import NewestRule, newest_rules
 
-MOST_RUNS = 12  # the newest that neither serve nor have ended; those that serve are all read
 MOST_CHANGES = 100  # the newest publications
 EXAMPLES = 3  # records of each rule
 _SIZES_EVERY = 300.0  # seconds between two sums of the sizes of all files
@@ -60,7 +55,7 @@ class StateReader:
         self.trino = _part(settings, "trino", _trino, every=8)
         published = PublishedViews(settings)
         self.served = _part(settings, "served", lambda _: published.read(), every=8, limit=2 * _LIMIT)
-        self.runs = _part(settings, "runs", _runs, every=2)
+        self.runs = _part(settings, "runs", live_runs, every=2)
         changes = NewestChanges(settings, MOST_CHANGES)
         self.lake = _part(settings, "lake", partial(_lake, changes), every=4)
         self.disks = _part(settings, "disks", _disks, every=4)
@@ -143,40 +138,6 @@ def _trino(settings: Settings) -> TrinoState:
     began = time.monotonic()
     served_views.read_served(settings, ())
     return TrinoState(time.monotonic() - began)
-
-
-def _runs(settings: Settings) -> tuple[LiveRun, ...]:
-    roles = run_roles.roles(settings)
-    read = runs_to_read(roles)
-    declared = [run for run in runs.read_runs(settings) if run.id in read]
-    states = _states(settings, declared)
-    return tuple(_live_run(settings, run, roles[run.id], states[run.id]) for run in declared)
-
-
-def runs_to_read(roles: Mapping[Name, run_roles.Role]) -> frozenset[Name]:
-    """Every run that serves, and the newest ``MOST_RUNS`` of those that neither serve nor have ended."""
-    serving = [run for run, role in roles.items() if role == "serving"]
-    others = [run for run, role in roles.items() if role in ("warm", "replay", "idle")]
-    return frozenset(serving + others[-MOST_RUNS:])
-
-
-def _states(settings: Settings, declared: Sequence[Run]) -> dict[Name, RunState]:
-    """The state of each run; the damaged manifest of one hides no other."""
-    try:
-        return lifecycle.states(settings, declared) if declared else {}
-    except Refused as error:
-        if len(declared) > 1:
-            return {run.id: _states(settings, [run])[run.id] for run in declared}
-        (run,) = declared
-        return {run.id: RunState(run.id, alive=False, phase=f"cannot be read: {error.what}", epoch=-1)}
-
-
-def _live_run(settings: Settings, run: Run, role: run_roles.Role, state: RunState) -> LiveRun:
-    try:
-        progress = replay_state.progress_of(settings, run, state) if run.kind == "replay" else None
-        return LiveRun(run, role, state, last_epoch(settings, run.id), progress)
-    except Refused:  # its state says why
-        return LiveRun(run, role, state, None, None, is_read=False)
 
 
 def _lake(newest: NewestChanges, settings: Settings) -> LakeState:

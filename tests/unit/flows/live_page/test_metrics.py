@@ -102,6 +102,18 @@ def test_a_name_that_is_no_unicode_is_a_label_all_the_same() -> None:
     assert 'lk_disk_free_bytes{folder="/data/\\\\udcff\\\\n"} 25.0' in exposed(odd).splitlines()
 
 
+def test_a_run_with_a_damaged_manifest_has_a_process_and_no_number_of_epochs() -> None:
+    now = snapshot()
+    (live,) = now.runs.value or ()
+    state = replace(live.state, epoch=-1, lag=None, age=None, phase="cannot be read: a file of the lake is empty")
+    damaged = replace(live, state=state, last=None, is_read=False)
+    lines = exposed(replace(now, runs=replace(now.runs, value=(damaged,)))).splitlines()
+    assert [line for line in lines if 'run="r000001"' in line] == [
+        'lk_run_info{kind="live",role="serving",run="r000001"} 1.0',
+        'lk_run_up{role="serving",run="r000001"} 1.0',
+    ]
+
+
 def test_a_part_that_is_being_read_for_the_first_time_is_not_said_to_be_away() -> None:
     now = snapshot()
     assert 'lk_part_up{part="sizes"}' not in exposed(replace(now, sizes=Reading()))
