@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import generate_latest
@@ -10,10 +10,10 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.registry import Collector
 from prometheus_client.samples import Sample
 
-from core.positions import LogPartition
 from core.safe_text import one_line
 from flows.live_page.recent_samples import RecentSamples
-from flows.live_page.snapshot import LiveRun, Snapshot
+from flows.live_page.run_metrics import run_metrics
+from flows.live_page.snapshot import Snapshot
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -40,7 +40,7 @@ class _Snapshot(Collector):
         yield from _log(self._snapshot)
         yield from _views(self._snapshot, self._samples)
         yield from _ledger(self._snapshot)
-        yield from _runs(self._snapshot)
+        yield from run_metrics(self._snapshot)
         yield from _lake(self._snapshot)
         yield from _disks(self._snapshot)
         yield from _gate(self._snapshot)
@@ -148,41 +148,6 @@ def _ledger(snapshot: Snapshot) -> Iterator[Metric]:
     yield from (records, rows, decoded, bad, exceeded)
 
 
-def _runs(snapshot: Snapshot) -> Iterator[Metric]:
-    runs = snapshot.runs.value or ()
-    info = GaugeMetricFamily(
-        "lk_run_info", "1 for the role of a run that has not ended", labels=["run", "kind", "role"]
-    )
-    up = GaugeMetricFamily("lk_run_up", "1 if a process drives the run", labels=["run", "role"])
-    epochs = CounterMetricFamily("lk_run_epochs", "Epochs that a run has committed", labels=["run"])
-    stalled = GaugeMetricFamily(
-        "lk_run_stalled_seconds", "Time since the last epoch of a run while records wait, else 0", labels=["run"]
-    )
-    for live in runs:
-        id = live.run.id
-        info.add_metric([id, live.run.kind, live.role], 1)
-        up.add_metric([id, live.role], 1 if live.state.alive else 0)
-        if live.is_read:  # a counter that falls to 0 would show all epochs at once after the repair
-            epochs.add_metric([id], live.state.epoch + 1)
-        if live.state.behind is not None and live.state.age is not None:
-            stalled.add_metric([id], live.state.age if live.state.behind else 0)
-    yield from (info, up, epochs, stalled, *_run_records(runs))
-
-
-def _run_records(runs: Iterable[LiveRun]) -> Iterator[Metric]:
-    labels = ["run", "topic", "partition"]
-    decoded = CounterMetricFamily("lk_run_decoded_records", "Records that a run has decoded", labels=labels)
-    bad = CounterMetricFamily("lk_run_quarantined_records", "Records that a run has quarantined", labels=labels)
-    lag = GaugeMetricFamily("lk_run_lag_records", "Records that a run has not committed yet", labels=labels)
-    for live in runs:
-        for partition, counts in live.last.total.partitions.items() if live.last else ():
-            decoded.add_metric([live.run.id, *_labels(partition)], counts.decoded)
-            bad.add_metric([live.run.id, *_labels(partition)], counts.quarantined)
-            if live.state.lag is not None:
-                lag.add_metric([live.run.id, *_labels(partition)], live.state.lag.get(partition, 0))
-    yield from (decoded, bad, lag)
-
-
 def _lake(snapshot: Snapshot) -> Iterator[Metric]:
     lake = snapshot.lake.value
     if lake is None:
@@ -230,8 +195,3 @@ def _sizes(snapshot: Snapshot) -> Iterator[Metric]:
     for part, size in (snapshot.sizes.value or {}).items():
         used.add_metric([part], size)
     yield used
-
-
-def _labels(text: str) -> tuple[str, str]:
-    topic, partition = LogPartition.parse(text)
-    return topic, str(partition)

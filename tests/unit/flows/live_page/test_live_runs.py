@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NoReturn, cast
+from typing import NoReturn
 
 import pytest
 
@@ -74,8 +74,8 @@ def test_a_process_that_drives_a_run_with_a_damaged_manifest_is_seen(
         raise Refused("a file of the lake is empty")
 
     run = Run(IDS[0], {}, {}, {}, Cut(), datetime.now(UTC))
-    settings, serving = Settings(data=tmp_path), cast(Role, "serving")
-    monkeypatch.setattr("flows.live_page.live_runs.run_roles.roles", lambda _: {run.id: serving})
+    settings = Settings(data=tmp_path)
+    monkeypatch.setattr("flows.live_page.live_runs.run_roles.roles", lambda _: {run.id: "serving"})
     monkeypatch.setattr("flows.live_page.live_runs.runs.read_runs", lambda _: [run])
     for broken in (lifecycle, live_runs):
         with monkeypatch.context() as patch:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import timedelta
 
 from flows.live_page.parts import Reading
 from flows.live_page.snapshot import Snapshot
+from tests.support.checks.alert_rules import firing
 from tests.support.examples.live_snapshot import AT, away, exposed, snapshot
 
 EXPECTED = """\
@@ -100,6 +102,34 @@ def test_a_name_that_is_no_unicode_is_a_label_all_the_same() -> None:
     now = snapshot()
     odd = replace(now, disks=replace(now.disks, value={"/data/\udcff\n": (25, 100)}))
     assert 'lk_disk_free_bytes{folder="/data/\\\\udcff\\\\n"} 25.0' in exposed(odd).splitlines()
+
+
+def test_a_run_that_hangs_before_its_first_epoch_stalls_since_it_was_declared() -> None:
+    now = snapshot()
+    (live,) = now.runs.value or ()
+    state = replace(live.state, epoch=-1, age=None, lag={"trades/0": 10, "trades/1": 3})
+    run = replace(live.run, created_at=AT - timedelta(minutes=5))
+    hangs = exposed(replace(now, runs=replace(now.runs, value=(replace(live, run=run, state=state, last=None),))))
+    assert [line for line in hangs.splitlines() if line.startswith(("lk_run_stalled", "lk_run_lag"))] == [
+        'lk_run_stalled_seconds{run="r000001"} 300.0',
+        'lk_run_lag_records{partition="0",run="r000001",topic="trades"} 10.0',
+        'lk_run_lag_records{partition="1",run="r000001",topic="trades"} 3.0',
+    ]
+    assert firing(hangs) == {"LkNoEpoch"}
+    without = replace(live, run=run, state=replace(state, lag={}), last=None)
+    idle = exposed(replace(now, runs=replace(now.runs, value=(without,))))
+    assert 'lk_run_stalled_seconds{run="r000001"} 0.0' in idle.splitlines()
+
+
+def test_a_partition_whose_first_records_wait_has_a_lag_beside_those_that_were_counted() -> None:
+    now = snapshot()
+    (live,) = now.runs.value or ()
+    new = replace(live, state=replace(live.state, lag={"trades/7": 4}))
+    lines = exposed(replace(now, runs=replace(now.runs, value=(new,)))).splitlines()
+    assert [line for line in lines if line.startswith("lk_run_lag")] == [
+        'lk_run_lag_records{partition="0",run="r000001",topic="trades"} 0.0',
+        'lk_run_lag_records{partition="7",run="r000001",topic="trades"} 4.0',
+    ]
 
 
 def test_a_run_with_a_damaged_manifest_has_a_process_and_no_number_of_epochs() -> None:
