@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from core.cut import Cut
 from core.identifiers import Name
 from core.positions import LogPartition
+from flows.live_page.end_history import ByTopic, EndHistory, MomentEnds
 from flows.live_page.snapshot import LiveRun, Snapshot
 from infra.control.manifest import read_up_to
 
 SAMPLES = 1_800  # an hour while somebody looks
-_ENDS = 300  # moments whose end offsets are kept: ten minutes while somebody looks
 MARKS = 200
-_RATE_SECONDS = 10.0  # a rate is that of the samples of the last seconds
-_ByTopic = Mapping[Name, Mapping[int, int]]  # topic -> partition -> offset
 _MarkId = tuple[str, str]  # what happened, and its number: the text of a mark changes with its state
 
 
@@ -46,20 +43,11 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class _Ends:
-    """The end offsets of the log and of each run at a moment, in seconds of the clock that nobody sets."""
-
-    clock: float
-    log: _ByTopic
-    runs: Mapping[Name, _ByTopic]
-
-
-@dataclass(frozen=True)
 class _Waiting:
     """How long records of each view have waited, by a snapshot and the last ends before it."""
 
     snapshot: Snapshot
-    last: _Ends | None
+    last: MomentEnds | None
     seconds: dict[Name, float | None]
 
 
@@ -67,7 +55,7 @@ class RecentSamples:
     """The samples and marks of the last time; one thread adds, others read."""
 
     def __init__(self) -> None:
-        self._ends: deque[_Ends] = deque(maxlen=_ENDS)
+        self._ends = EndHistory()
         self._samples: deque[LiveSample] = deque(maxlen=SAMPLES)
         self._marks: dict[_MarkId, Mark] = {}
         self._waiting: _Waiting | None = None
@@ -78,11 +66,10 @@ class RecentSamples:
         log = snapshot.log
         if log.value is None or log.at is None or log.problem:
             return self._append(LiveSample(snapshot.at.timestamp(), None, None, None, None))
-        if self._ends and self._ends[-1].clock == log.clock:
+        if self._ends.last is not None and self._ends.last.clock == log.clock:
             return None
         runs = {live.run.id: _read_up_to(live) for live in serving(snapshot) if live.is_read}
-        ends = _by_topic((part.topic, part.partition, part.end) for part in log.value)
-        self._ends.append(_Ends(log.clock, ends, runs))
+        self._ends.add(log.clock, log.value, runs)
         waiting = self.waiting(snapshot).values()
         lags = [view.lag for view in snapshot.status.value.views] if snapshot.status.value else []
         rates = self.topic_rates().values()
@@ -108,23 +95,11 @@ class RecentSamples:
 
     def topic_rates(self) -> dict[LogPartition, float]:
         """Records per second that each partition has got lately; empty before the second sample."""
-        before, last = self._span()
-        if before is None or last is None:
-            return {}
-        seconds = last.clock - before.clock
-        return {
-            LogPartition(topic, partition): max(0, end - before.log.get(topic, {}).get(partition, end)) / seconds
-            for topic, ends in last.log.items()
-            for partition, end in ends.items()
-        }
+        return self._ends.partition_rates()
 
     def run_rates(self) -> dict[Name, float]:
         """Records per second that each serving run has committed lately."""
-        before, last = self._span()
-        if before is None or last is None:
-            return {}
-        seconds = last.clock - before.clock
-        return {run: _growth(before.runs[run], ends) / seconds for run, ends in last.runs.items() if run in before.runs}
+        return self._ends.run_rates()
 
     def waiting(self, snapshot: Snapshot) -> dict[Name, float | None]:
         """View -> for how many seconds the oldest record that it does not show has been in the log.
@@ -132,42 +107,20 @@ class RecentSamples:
         It is as exact as the samples are close, and not more than their whole time. None if it is not known. Computed
         once for a snapshot: an instance may have a thousand views.
         """
-        last = self._ends[-1] if self._ends else None
+        last = self._ends.last
         if self._waiting is None or self._waiting.snapshot is not snapshot or self._waiting.last is not last:
             self._waiting = _Waiting(snapshot, last, dict(self._seconds_waiting(snapshot)))
         return self._waiting.seconds
 
     def _seconds_waiting(self, snapshot: Snapshot) -> Iterable[tuple[Name, float | None]]:
         status, sources = snapshot.status.value, snapshot.sources
-        is_known = bool(self._ends) and not snapshot.log.problem
+        is_known = self._ends.last is not None and not snapshot.log.problem
         runs = {live.run.id: _read_up_to(live) for live in snapshot.runs.value or () if live.is_read}
         for view in status.views if status else ():
             if view.view in sources:
                 of_run = runs.get(view.run) if view.run else {}
                 served = _served(of_run, view.cut, frozenset(sources[view.view])) if of_run is not None else None
-                yield view.view, self._since_unserved(served) if is_known and served is not None else None
-
-    def _since_unserved(self, served: _ByTopic) -> float:
-        """Seconds since the first sample whose log had a record that is not served; the ends of a log only grow."""
-
-        def is_ahead(ends: _Ends) -> bool:
-            return any(
-                end > of_topic.get(partition, 0)
-                for topic, of_topic in served.items()
-                for partition, end in ends.log.get(topic, {}).items()
-            )
-
-        ends = self._ends
-        first = bisect_left(ends, True, key=is_ahead)
-        return ends[-1].clock - ends[first].clock if first < len(ends) else 0.0
-
-    def _span(self) -> tuple[_Ends | None, _Ends | None]:
-        """The last ends, and those of some seconds before."""
-        if len(self._ends) < 2:
-            return None, None
-        last = self._ends[-1]
-        recent = (ends for ends in reversed(self._ends) if last.clock - ends.clock >= _RATE_SECONDS)
-        return next(recent, self._ends[0]), last
+                yield view.view, self._ends.seconds_unserved(served) if is_known and served is not None else None
 
     def _committed(self) -> float | None:
         rates = self.run_rates()
@@ -191,7 +144,7 @@ def serving(snapshot: Snapshot) -> tuple[LiveRun, ...]:
     return tuple(live for live in snapshot.runs.value or () if live.role == "serving")
 
 
-def _read_up_to(live: LiveRun) -> _ByTopic:
+def _read_up_to(live: LiveRun) -> ByTopic:
     return _by_topic(read_up_to(live.run, live.last).ends)
 
 
@@ -222,16 +175,7 @@ def _by_topic(ends: Iterable[tuple[Name, int, int]]) -> dict[Name, dict[int, int
     return offsets
 
 
-def _growth(before: _ByTopic, after: _ByTopic) -> int:
-    """Records between two ends; a topic that was created again counts as nothing."""
-    return sum(
-        max(0, end - before.get(topic, {}).get(partition, 0))
-        for topic, ends in after.items()
-        for partition, end in ends.items()
-    )
-
-
-def _served(of_run: _ByTopic, cut: Cut, topics: frozenset[Name]) -> _ByTopic:
+def _served(of_run: ByTopic, cut: Cut, topics: frozenset[Name]) -> ByTopic:
     """The end of what a view serves of its topics: its run's, where that is further than the cut."""
     ends = {topic: dict(of_run.get(topic, {})) for topic in topics}
     for topic, partition, end in cut.ends:

@@ -11,6 +11,7 @@ import pytest
 from core.cut import Cut
 from core.identifiers import Name
 from flows.live_page import recent_samples
+from flows.live_page.end_history import EndHistory
 from flows.live_page.metrics import exposition
 from flows.live_page.page_document import page_document
 from flows.live_page.recent_samples import LiveSample, RecentSamples
@@ -103,7 +104,7 @@ def test_samples_and_marks_are_bounded() -> None:
     samples = RecentSamples()
     for second in range(recent_samples.SAMPLES + 5):
         samples.add(snapshot(second))
-    assert (len(samples.samples), len(samples._ends)) == (1_800, 300)
+    assert (len(samples.samples), len(samples._ends.moments)) == (1_800, 300)
     assert samples.samples[0].at == START + 5
     lake = snapshot().lake.value
     assert lake
@@ -138,13 +139,13 @@ def test_a_clock_that_was_set_forward_makes_no_record_wait() -> None:
 
 def test_the_waiting_of_a_snapshot_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     computed: list[object] = []
-    seconds = RecentSamples._since_unserved
+    seconds = EndHistory.seconds_unserved
 
-    def counting(samples: RecentSamples, served: Any) -> float:
+    def counting(ends: EndHistory, served: Any) -> float:
         computed.append(served)
-        return seconds(samples, served)
+        return seconds(ends, served)
 
-    monkeypatch.setattr(RecentSamples, "_since_unserved", counting)
+    monkeypatch.setattr(EndHistory, "seconds_unserved", counting)
     samples, now = RecentSamples(), snapshot(0)
     samples.add(now)
     page_document(now, samples)
@@ -168,8 +169,8 @@ def test_the_waiting_of_a_thousand_views_costs_as_much_as_their_own_topics() -> 
             looked_at.append(1)
             return super().get(*given)
 
-    for ends in samples._ends:
-        object.__setattr__(ends, "log", Counted(ends.log))
+    for ends in samples._ends.moments:
+        object.__setattr__(ends, "places", Counted(ends.places))
     waiting = samples.waiting(replace(last))
     assert (len(waiting), set(waiting.values())) == (1_000, {598.0})
     assert 1_000 <= len(looked_at) <= 10_000
