@@ -7,8 +7,10 @@ import logging
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 
 from pydantic_core import to_json
 
@@ -41,8 +43,23 @@ class Rendered:
         return Rendered(body, f'"{hashlib.sha256(body).hexdigest()[:24]}"')
 
 
+class RenderedOnce:
+    """Bytes that are rendered when somebody asks for them, once however many ask."""
+
+    def __init__(self, render: Callable[[], bytes]) -> None:
+        self._render, self._alone = render, threading.Lock()
+        self._rendered: Rendered | None = None
+
+    def get(self) -> Rendered:
+        """The bytes; the others wait for the first who asks."""
+        with self._alone:
+            if self._rendered is None:
+                self._rendered = Rendered.of(self._render())
+            return self._rendered
+
+
 class Collector:
-    """One thread that renders the page's document and the metrics every 2 s while somebody looks, else every 15 s."""
+    """One thread that renders the page's document every 2 s while somebody looks, else every 15 s."""
 
     def __init__(self, settings: Settings) -> None:
         self._reader = StateReader(settings)
@@ -50,12 +67,26 @@ class Collector:
         self._looked_at = 0.0
         self._wake = threading.Event()
         self.failure = ""  # why the last document could not be made
+        self._metrics_failure = ""
         self._render(self._reader.snapshot())
         self._thread = threading.Thread(target=self._run, name="collector", daemon=True)
 
     def start(self) -> None:
         """Begins to read; the first document with numbers is there about a second later."""
         self._thread.start()
+
+    def metrics(self) -> Rendered | str:
+        """The metrics of the last snapshot, or why they cannot be made, which is in the log once."""
+        try:
+            rendered = self._metrics.get()
+        except Exception as error:
+            failure = one_line(f"the metrics could not be made: {unexpected(error)}")
+            if failure != self._metrics_failure:
+                _log_failure(failure, error)
+            self._metrics_failure = failure
+            return failure
+        self._metrics_failure = ""
+        return rendered
 
     @property
     def has_ended(self) -> bool:
@@ -98,14 +129,18 @@ class Collector:
         document = page_document(snapshot, self._samples)
         history = {"samples": self._samples.samples, "marks": self._samples.marks}
         page, past = (Rendered.of(to_json(part, inf_nan_mode="null")) for part in (document, history))
-        exposed = Rendered.of(metrics.exposition(snapshot, self._samples))
-        self.snapshot, self.page, self.history, self.metrics = snapshot, page, past, exposed
+        exposed = RenderedOnce(partial(metrics.exposition, snapshot, self._samples.waiting(snapshot)))
+        self.snapshot, self.page, self.history, self._metrics = snapshot, page, past, exposed
         self._document, self.failure = document, ""
 
     def _say(self, failure: str, error: Exception) -> None:
         """Shows why the page is old, once in the log."""
         if failure != self.failure:
-            trace = "".join(traceback.format_exception(error)).encode(errors="backslashreplace").decode()
-            _LOG.error("%s %s\n%s", f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", failure, trace)
+            _log_failure(failure, error)
             document = self._document | {"unhealthy": (failure, *self._document["unhealthy"])}
             self.failure, self.page = failure, Rendered.of(to_json(document, inf_nan_mode="null"))
+
+
+def _log_failure(failure: str, error: Exception) -> None:
+    trace = "".join(traceback.format_exception(error)).encode(errors="backslashreplace").decode()
+    _LOG.error("%s %s\n%s", f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", failure, trace)

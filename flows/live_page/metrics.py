@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import generate_latest
@@ -10,24 +10,27 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.registry import Collector
 from prometheus_client.samples import Sample
 
+from core.identifiers import Name
 from core.safe_text import one_line
-from flows.live_page.recent_samples import RecentSamples
 from flows.live_page.run_metrics import run_metrics
 from flows.live_page.snapshot import Snapshot
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
-def exposition(snapshot: Snapshot, samples: RecentSamples) -> bytes:
-    """All metrics. A part that was never read has none; one that is away has those of its last good value."""
+def exposition(snapshot: Snapshot, waiting: Mapping[Name, float | None]) -> bytes:
+    """All metrics. A part that was never read has none; one that is away has those of its last good value.
+
+    ``waiting``: for how many seconds records of each view have waited.
+    """
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Snapshot(snapshot, samples))
+    registry.register(_Snapshot(snapshot, waiting))
     return generate_latest(registry)
 
 
 class _Snapshot(Collector):
-    def __init__(self, snapshot: Snapshot, samples: RecentSamples) -> None:
-        self._snapshot, self._samples = snapshot, samples
+    def __init__(self, snapshot: Snapshot, waiting: Mapping[Name, float | None]) -> None:
+        self._snapshot, self._waiting = snapshot, waiting
 
     def collect(self) -> Iterator[Metric]:
         for metric in self._metrics():
@@ -38,7 +41,7 @@ class _Snapshot(Collector):
         yield from _health(self._snapshot)
         yield from _processes(self._snapshot)
         yield from _log(self._snapshot)
-        yield from _views(self._snapshot, self._samples)
+        yield from _views(self._snapshot, self._waiting)
         yield from _ledger(self._snapshot)
         yield from run_metrics(self._snapshot)
         yield from _lake(self._snapshot)
@@ -94,7 +97,7 @@ def _log(snapshot: Snapshot) -> Iterator[Metric]:
     yield start
 
 
-def _views(snapshot: Snapshot, samples: RecentSamples) -> Iterator[Metric]:
+def _views(snapshot: Snapshot, seconds: Mapping[Name, float | None]) -> Iterator[Metric]:
     status = snapshot.status.value
     lag = GaugeMetricFamily("lk_view_lag_records", "Records in the log that a view does not show", labels=["view"])
     age = GaugeMetricFamily("lk_view_age_seconds", "Time since the newest record that a view shows", labels=["view"])
@@ -103,7 +106,6 @@ def _views(snapshot: Snapshot, samples: RecentSamples) -> Iterator[Metric]:
         "How long the oldest record that a view does not show has waited",
         labels=["view", "mode"],
     )
-    seconds = samples.waiting(snapshot)
     mode = GaugeMetricFamily("lk_view_mode", "1 for the mode that serves a view", labels=["view", "mode"])
     built = GaugeMetricFamily("lk_view_build_age_seconds", "Time since a view's build was begun", labels=["view"])
     began = snapshot.lake.value.build_began if snapshot.lake.value else {}

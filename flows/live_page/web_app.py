@@ -100,10 +100,13 @@ def _add_numbers(app: FastAPI, collector: Collector) -> None:
     """What programs read: the metrics, and whether the server is there."""
 
     @app.get(METRICS)
-    async def prometheus(request: Request) -> Response:
-        if collector.failure and not collector.has_ended:  # a scrape takes what it gets for the numbers of this moment
-            return PlainTextResponse(f"{collector.failure}\n", 503)
-        return _ENDED if collector.has_ended else _answer(request, collector.metrics, metrics.CONTENT_TYPE)
+    def prometheus(request: Request) -> Response:  # in a thread: of many partitions it takes a while
+        if collector.has_ended:
+            return _ENDED
+        exposed = collector.failure or collector.metrics()  # a scrape takes what it gets for the numbers of this moment
+        if isinstance(exposed, str):
+            return PlainTextResponse(f"{exposed}\n", 503)
+        return _answer(request, exposed, metrics.CONTENT_TYPE)
 
     @app.get(HEALTH)
     async def health() -> PlainTextResponse:

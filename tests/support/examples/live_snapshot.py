@@ -96,7 +96,7 @@ def exposed(of: Snapshot) -> str:
     """What /metrics answers for a snapshot."""
     samples = RecentSamples()
     samples.add(of)
-    return exposition(of, samples).decode()
+    return exposition(of, samples.waiting(of)).decode()
 
 
 def away(of: Snapshot, part: str, problem: str = "Kafka does not answer") -> Snapshot:

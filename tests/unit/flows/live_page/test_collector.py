@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ def test_a_page_that_cannot_be_made_keeps_its_numbers_and_says_so(
     before = page(client)
     assert (before["at"], before["unhealthy"]) == ("2026-03-14 12:00:00 UTC", [])
     with monkeypatch.context() as patch, caplog.at_level(logging.ERROR):
-        patch.setattr(metrics, "exposition", broken)
+        patch.setattr(collectors, "page_document", broken)
         collector.collect()
         collector.collect()
     assert page(client) == before | {"unhealthy": [FAILURE]}
@@ -72,13 +73,55 @@ def test_a_page_that_cannot_be_made_keeps_its_numbers_and_says_so(
     assert client.get("/metrics").status_code == 200
 
 
+def test_metrics_that_cannot_be_made_say_so_and_the_page_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = Settings(data=tmp_path)
+    collector = of_snapshots(monkeypatch, settings)
+    client = TestClient(web_app(settings, collector))
+    said = "the metrics could not be made: unexpected ZeroDivisionError: division by zero"
+    with monkeypatch.context() as patch, caplog.at_level(logging.ERROR):
+        patch.setattr(metrics, "exposition", broken)
+        for _ in range(2):
+            collector.collect()
+            assert (client.get("/metrics").status_code, client.get("/metrics").text) == (503, f"{said}\n")
+    assert (page(client)["at"], page(client)["unhealthy"]) == ("2026-03-14 12:00:04 UTC", [])
+    (record,) = caplog.records
+    assert said in record.message
+    collector.collect()
+    assert client.get("/metrics").status_code == 200
+
+
+def test_metrics_are_rendered_once_for_a_snapshot_and_only_if_somebody_asks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rendered, render = list[str](), metrics.exposition
+
+    def counted(of: Snapshot, *rest: Any) -> bytes:
+        rendered.append(f"{of.at:%S}")
+        return render(of, *rest)
+
+    monkeypatch.setattr(metrics, "exposition", counted)
+    settings = Settings(data=tmp_path)
+    collector = of_snapshots(monkeypatch, settings)
+    client = TestClient(web_app(settings, collector))
+    for _ in range(3):
+        collector.collect()
+    assert rendered == []
+    with ThreadPoolExecutor(4) as pool:
+        answers = [answer.text for answer in pool.map(client.get, ["/metrics"] * 8)]
+    assert (rendered, len(set(answers))) == (["06"], 1)
+    collector.collect()
+    assert (client.get("/metrics").status_code, rendered) == (200, ["06", "08"])
+
+
 def test_the_reason_may_have_text_that_json_cannot_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     collector = of_snapshots(monkeypatch, Settings(data=tmp_path))
 
     def odd(*_: object) -> bytes:
         raise ValueError("no file /\udcff")
 
-    monkeypatch.setattr(metrics, "exposition", odd)
+    monkeypatch.setattr(collectors, "page_document", odd)
     collector.collect()
     assert json.loads(collector.page.body)["unhealthy"] == [
         "the page could not be made: unexpected ValueError: no file /\\udcff"

@@ -149,7 +149,7 @@ def test_the_waiting_of_a_snapshot_is_computed_once(monkeypatch: pytest.MonkeyPa
     samples, now = RecentSamples(), snapshot(0)
     samples.add(now)
     page_document(now, samples)
-    exposition(now, samples)
+    exposition(now, samples.waiting(now))
     assert len(computed) == 1
     page_document(snapshot(2), samples)
     assert len(computed) == 2
