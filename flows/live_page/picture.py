@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Literal
 
@@ -75,17 +74,15 @@ def _whole(name: str, rest: str, _: int) -> str:
 
 
 def _topics(snapshot: Snapshot, samples: RecentSamples, fit: _Fit) -> dict[str, str]:
-    rates: dict[str, float] = defaultdict(float)
+    rates: dict[str, float] = {}
     for (topic, _), rate in samples.topic_rates().items():
-        rates[topic] += rate
-    ends: dict[str, int] = defaultdict(int)
+        rates[topic] = rates.get(topic, 0.0) + rate
+    ends: dict[str, int] = {}
     for part in snapshot.log.value or ():
-        ends[part.topic] += part.end
-    largest = sorted(ends, key=lambda topic: (-rates[topic], -ends[topic], topic))
-    lines = [
-        fit(topic, f" {words.count(ends[topic])}" + (f" · {words.rate(rates[topic])}" if rates else ""), _KAFKA)
-        for topic in largest
-    ]
+        ends[part.topic] = ends.get(part.topic, 0) + part.end
+    largest = sorted(ends, key=lambda topic: (-rates.get(topic, 0.0), -ends[topic], topic))
+    of_rate = {topic: f" · {words.rate(rate)}" for topic, rate in rates.items()}  # without a topic: nobody knows it yet
+    lines = [fit(topic, f" {words.count(ends[topic])}{of_rate.get(topic, '')}", _KAFKA) for topic in largest]
     more = f"and {len(lines) - TOPICS} more topics" if len(lines) > TOPICS else ""
     shown = {f"topic-{line}": text for line, text in enumerate((lines + [""] * TOPICS)[:TOPICS])}
     return shown | {"topics-more": more}

@@ -9,7 +9,7 @@ from core.cut import Cut
 from core.identifiers import Name
 from flows.live_page.picture import picture_states, picture_summary, picture_texts
 from flows.live_page.recent_samples import RecentSamples
-from flows.live_page.snapshot import GateState, Snapshot
+from flows.live_page.snapshot import GateState, PartitionEnds, Snapshot
 from infra.project_files import ROOT
 from speed.replay_state import ReplayProgress
 from tests.support.examples.live_snapshot import AT, VIEW, away, snapshot
@@ -54,6 +54,18 @@ def two_samples() -> tuple[Snapshot, RecentSamples]:
 def test_every_place_has_its_text() -> None:
     texts = picture_texts(*two_samples())
     assert texts == TEXTS
+
+
+def test_a_rate_that_is_not_known_yet_is_not_said_to_be_none() -> None:
+    samples = RecentSamples()
+    samples.add(snapshot())
+    assert picture_texts(snapshot(), samples)["topic-0"] == "trades 110"
+    assert picture_summary(snapshot(), samples).startswith("Kafka: trades 110. Speed layer: ")
+    now = snapshot(10, end=210)
+    samples.add(now)
+    young = replace(now, log=replace(now.log, value=(*(now.log.value or ()), PartitionEnds(Name("young"), 0, 0, 5))))
+    texts = picture_texts(young, samples)
+    assert (texts["topic-0"], texts["topic-1"]) == ("trades 210 · 10/s", "young 5")
 
 
 def test_the_template_has_a_place_for_every_text_and_every_state() -> None:
