@@ -63,8 +63,8 @@ class Part(Generic[T]):
 
         ``longest_rest`` is the longest time that it rests after a slow read.
         """
-        self.name = name
-        self._read, self._every, self._limit, self._longest_rest = read, every, limit, longest_rest
+        self.name, self.limit = name, limit
+        self._read, self._every, self._longest_rest = read, every, longest_rest
         self._reading: Reading[T] = Reading()
         self._began: float | None = None
         self._due = self._rested_at = 0.0
@@ -92,8 +92,8 @@ class Part(Generic[T]):
     def reading(self) -> Reading[T]:
         """The last good value, and what is wrong since."""
         began = self._began
-        if began is not None and time.monotonic() - began > self._limit:
-            return replace(self._reading, problem=f"no answer within {self._limit:.0f} s")
+        if began is not None and time.monotonic() - began > self.limit:
+            return replace(self._reading, problem=f"no answer within {self.limit:.0f} s")
         return self._reading
 
     def _run(self) -> None:

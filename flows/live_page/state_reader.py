@@ -96,9 +96,9 @@ class StateReader:
 
 
 def read_snapshot(settings: Settings) -> Snapshot:
-    """Reads every part once, and waits for each as long as its limit."""
+    """Reads every part once, and waits for each as long as its limit; for the sizes no longer than for the others."""
     reader = StateReader(settings)
-    read_due(reader.parts, 0, 2 * _LIMIT)
+    read_due(reader.parts, 0, max(part.limit for part in reader.parts if part is not reader.sizes))
     return reader.snapshot()
 
 

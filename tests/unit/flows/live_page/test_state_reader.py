@@ -41,6 +41,17 @@ def test_a_part_rests_half_a_minute_at_most_the_processes_ten_seconds_and_a_sear
     assert set(rests.values()) == {30.0}
 
 
+def test_a_snapshot_waits_for_the_slowest_part_but_not_for_all_files_to_be_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`lk status` may watch a silent process for half a lease: less would leave "not read yet" as its reason."""
+    waited = list[float]()
+    monkeypatch.setattr(state_reader, "read_due", lambda *asked: waited.append(asked[2]))
+    for lease_seconds in (30.0, 100.0):
+        state_reader.read_snapshot(Settings(data=tmp_path, lease_seconds=lease_seconds))
+    assert waited == [46.0, 116.0]
+
+
 def test_the_publications_are_parsed_again_only_after_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings, reads = Settings(data=tmp_path), list[int]()
     read = publications.recent_changes
