@@ -243,6 +243,7 @@ def _listen(settings: Settings) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((LOOPBACK, settings.ui_port))
+        listening.listen()  # with SO_REUSEADDR a second one may bind, too, until the first listens
     except OSError as error:
         raise Refused(
             f"port {settings.ui_port} cannot be used: {error.strerror}",

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from starlette.testclient import TestClient
 
-from core.errors import TryAgain
+from core.errors import Refused, TryAgain
+from flows.live_page import web_app as web_app_module
 from flows.live_page.collector import Collector
 from flows.live_page.trace_page import TracePage
 from flows.live_page.web_app import web_app
 from infra.local import airflow_server, local_processes
+from infra.local.ports import free_ports
 from infra.settings import Settings
 
 PLAIN, WITH_ROWS = "/trace/trades/0/7", "/trace/trades/0/7/rows"
@@ -118,6 +121,17 @@ def test_a_browser_that_has_the_script_of_the_charts_does_not_get_it_again(tmp_p
     answer = page.get("/static/vega.js")
     assert (answer.status_code, len(answer.content) > 500_000) == (200, True)
     assert page.get("/static/vega.js", headers={"if-none-match": answer.headers["etag"]}).status_code == 304
+
+
+def test_a_second_server_of_the_same_moment_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (port,) = free_ports(1)
+    settings = Settings(data=tmp_path, ui_port=port)
+    with closing(web_app_module._listen(settings)):
+        with pytest.raises(Refused, match=f"port {port} of ui is in use"):
+            web_app_module._listen(settings)
+        monkeypatch.setattr(local_processes, "require_free", lambda *_: None)  # both looked before one was there
+        with pytest.raises(Refused, match=f"port {port} cannot be used: Address already in use"):
+            web_app_module._listen(settings)
 
 
 def test_pages_say_how_their_commands_reach_this_instance(tmp_path: Path) -> None:
