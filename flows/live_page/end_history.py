@@ -70,8 +70,7 @@ class EndHistory:
         """Records per second that each partition has got lately; empty before the second moment."""
         if len(self.moments) < 2:
             return {}
-        before, last = self.moments[_first_of_rates(self.moments)], self.moments[-1]
-        seconds = last.clock - before.clock
+        before, last, seconds = self._span()
         rates = {}
         for topic, places in last.places.items():
             for partition, place in enumerate(places):
@@ -80,17 +79,21 @@ class EndHistory:
         return rates
 
     def run_rates(self) -> dict[Name, float]:
-        """Records per second that each run has committed lately."""
+        """Records per second that each run has committed lately; empty before the second moment."""
         if len(self.moments) < 2:
             return {}
-        before, last = self.moments[_first_of_rates(self.moments)], self.moments[-1]
-        seconds = last.clock - before.clock
+        before, last, seconds = self._span()
         return {run: _growth(before.runs[run], ends) / seconds for run, ends in last.runs.items() if run in before.runs}
 
     def seconds_unserved(self, served: ByTopic) -> float:
         """Seconds since the first moment whose log had a record that is not served; the ends of a log only grow."""
         first = bisect_left(self.moments, True, key=lambda moment: moment.is_ahead_of(served))
         return self.moments[-1].clock - self.moments[first].clock if first < len(self.moments) else 0.0
+
+    def _span(self) -> tuple[MomentEnds, MomentEnds, float]:
+        """The moments between which rates are measured, and the seconds between them."""
+        before, last = self.moments[_first_of_rates(self.moments)], self.moments[-1]
+        return before, last, last.clock - before.clock
 
 
 def _first_of_rates(moments: Sequence[MomentEnds]) -> int:

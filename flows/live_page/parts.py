@@ -14,14 +14,14 @@ from core.errors import LkError
 from infra.library_errors import unexpected
 
 T = TypeVar("T")
-REST = 4.0  # a part that took a second is not read again for four
-LONGEST_REST = 30.0  # seconds: a server that hangs makes a read slow, and what it says would be as old
+PAUSE_FACTOR = 4.0  # a part that took a second is not read again for four
+LONGEST_PAUSE = 30.0  # seconds: a server that hangs makes a read slow, and what it says would be as old
 _NOT_READ = "not read yet"
 
 
-def rest(seconds: float, longest: float = LONGEST_REST) -> float:
-    """For how many seconds a part rests after a read that took so many."""
-    return min(REST * seconds, longest)
+def pause_after(seconds: float, longest: float = LONGEST_PAUSE) -> float:
+    """For how many seconds a part pauses after a read that took so many."""
+    return min(PAUSE_FACTOR * seconds, longest)
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Reading(Generic[T]):
     """The last good value of a part, when it was read and how many seconds that took.
 
     ``problem`` says why the last attempt gave no value; "" if it gave this one. ``clock`` is ``at`` by a clock that
-    nobody sets, in seconds. ``rest`` is for how many seconds the part rests after it.
+    nobody sets, in seconds. ``pause`` is for how many seconds the part is not read after it.
     """
 
     value: T | None = None
@@ -37,7 +37,7 @@ class Reading(Generic[T]):
     seconds: float = 0.0
     problem: str = _NOT_READ
     clock: float = 0.0
-    rest: float = 0.0
+    pause: float = 0.0
 
     @property
     def is_awaited(self) -> bool:
@@ -54,20 +54,20 @@ def read_due(parts: Iterable[Part[Any]], slowest: float, patience: float) -> Non
 
 
 class Part(Generic[T]):
-    """Reads one part of the state, at most once at a time, and rests in proportion to what that took."""
+    """Reads one part of the state, at most once at a time, and pauses in proportion to what that took."""
 
     def __init__(
-        self, name: str, read: Callable[[], T], *, every: float, limit: float, longest_rest: float = math.inf
+        self, name: str, read: Callable[[], T], *, every: float, limit: float, longest_pause: float = math.inf
     ) -> None:
         """``every`` is the shortest time between two reads; after ``limit`` seconds a read counts as not answered.
 
-        ``longest_rest`` is the longest time that it rests after a slow read.
+        ``longest_pause`` is the longest time that it pauses after a slow read.
         """
         self.name, self.limit = name, limit
-        self._read, self._every, self._longest_rest = read, every, longest_rest
+        self._read, self._every, self._longest_pause = read, every, longest_pause
         self._reading: Reading[T] = Reading()
         self._began: float | None = None
-        self._due = self._rested_at = 0.0
+        self._due = self._paused_until = 0.0
 
     def start_if_due(self, slowest: float) -> threading.Thread | None:
         """Starts a read in a thread, unless one runs or the last was less than ``slowest`` or ``every`` ago."""
@@ -86,7 +86,7 @@ class Part(Generic[T]):
 
     def make_due(self) -> None:
         """Ends the long pause of an unwatched page; the pause after a slow read stays."""
-        self._due = min(self._due, self._rested_at)
+        self._due = min(self._due, self._paused_until)
 
     @property
     def reading(self) -> Reading[T]:
@@ -101,14 +101,14 @@ class Part(Generic[T]):
         try:
             value = self._read()
             now = time.monotonic()
-            resting = rest(now - began, self._longest_rest)
-            self._reading = Reading(value, datetime.now(UTC), now - began, "", now, resting)
+            pause = pause_after(now - began, self._longest_pause)
+            self._reading = Reading(value, datetime.now(UTC), now - began, "", now, pause)
         except LkError as error:
             self._reading = replace(self._reading, problem=f"{error.what}: {error.fix}" if error.fix else error.what)
         except BaseException as error:  # a panic of delta-rs is no Exception, and must not end the reads
             self._reading = replace(self._reading, problem=unexpected(error))
         finally:
             now = time.monotonic()
-            self._rested_at = now + rest(now - began, self._longest_rest)
-            self._due = max(self._due, self._rested_at)
+            self._paused_until = now + pause_after(now - began, self._longest_pause)
+            self._due = max(self._due, self._paused_until)
             self._began = None

@@ -49,7 +49,7 @@ def picture_states(snapshot: Snapshot) -> dict[str, BoxState]:
 
 
 def picture_summary(snapshot: Snapshot, samples: RecentSamples) -> str:
-    """The picture in sentences, for those who hear the page."""
+    """The picture in sentences, for screen readers."""
     texts = picture_texts(snapshot, samples, whole=True)
     parts = {
         "Kafka": [f"topic-{line}" for line in range(TOPICS)],

@@ -148,6 +148,6 @@ class Snapshot:
             new = tuple(dict.fromkeys((*new, *old)))
         lines = (*new, *(line for line in status.unhealthy if line not in old))
         age = self.clock - self.status.clock
-        is_old = age > _OLD + 2 * self.status.seconds + self.status.rest  # the next read takes as long again
+        is_old = age > _OLD + 2 * self.status.seconds + self.status.pause  # the next read takes as long again
         late = (f"the state is {age:.0f} s old: {self.status.problem or 'not read again'}",) if is_old else ()
         return (*late, *dict.fromkeys(lines))

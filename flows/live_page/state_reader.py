@@ -17,7 +17,7 @@ from flows import overview, routes
 from flows.disk_bytes import disk_bytes
 from flows.live_page.live_runs import live_runs
 from flows.live_page.newest_changes import NewestChanges
-from flows.live_page.parts import LONGEST_REST, Part, read_due
+from flows.live_page.parts import LONGEST_PAUSE, Part, read_due
 from flows.live_page.published_views import PublishedViews
 from flows.live_page.snapshot import DefinedView, GateState, LakeState, PartitionEnds, Snapshot, TrinoState
 from flows.routes import RouteState
@@ -37,7 +37,7 @@ EXAMPLES = 3  # records of each rule
 _SIZES_EVERY = 300.0  # seconds between two sums of the sizes of all files
 _LISTED_EVERY = 3_600.0  # the same for an object store, where each thousand objects cost a request
 _LIMIT = 8.0  # seconds, after which a part that has not answered is said to be away
-_PROCESSES_REST = 10.0  # seconds, also while a server hangs: the page must tell soon that it answers again
+_PROCESSES_PAUSE = 10.0  # seconds, also while a server hangs: the page must tell soon that it answers again
 T = TypeVar("T")
 
 
@@ -46,11 +46,11 @@ class StateReader:
 
     def __init__(self, settings: Settings) -> None:
         states = local_stack.server_states
-        self.processes = _part(settings, "processes", states, every=2, longest_rest=_PROCESSES_REST)
+        self.processes = _part(settings, "processes", states, every=2, longest_pause=_PROCESSES_PAUSE)
         self.dead = _part(settings, "dead", local_stack.dead_processes, every=2)
         limit = 2 * _LIMIT + settings.lease_seconds  # it may watch a silent process for half a lease
         # Trino adds up every served row for it: of an instance of years, that is more work than a page may cause.
-        self.status = _part(settings, "status", overview.status, every=4, limit=limit, longest_rest=math.inf)
+        self.status = _part(settings, "status", overview.status, every=4, limit=limit, longest_pause=math.inf)
         self.log = _part(settings, "log", _log, every=2)
         self.trino = _part(settings, "trino", _trino, every=8)
         published = PublishedViews(settings)
@@ -60,12 +60,12 @@ class StateReader:
         self.lake = _part(settings, "lake", partial(_lake, changes), every=4)
         self.disks = _part(settings, "disks", _disks, every=4)
         limit = 2 * _LIMIT  # with few bad records the archive is searched to its end
-        self.quarantine = _part(settings, "quarantine", _quarantine, every=10, limit=limit, longest_rest=math.inf)
+        self.quarantine = _part(settings, "quarantine", _quarantine, every=10, limit=limit, longest_pause=math.inf)
         self.gate = _part(settings, "gate", _gate, every=10)
         self.routes = _part(settings, "routes", _routes, every=10)
         self.views = _part(settings, "views", _views, every=10)
         every = _SIZES_EVERY if settings.lake_is_local else _LISTED_EVERY
-        self.sizes = _part(settings, "sizes", disk_bytes, every=every, limit=every, longest_rest=every)
+        self.sizes = _part(settings, "sizes", disk_bytes, every=every, limit=every, longest_pause=every)
 
     @property
     def parts(self) -> tuple[Part[Any], ...]:
@@ -109,9 +109,9 @@ def _part(
     *,
     every: float,
     limit: float = _LIMIT,
-    longest_rest: float = LONGEST_REST,
+    longest_pause: float = LONGEST_PAUSE,
 ) -> Part[T]:
-    return Part(name, partial(read, settings), every=every, limit=limit, longest_rest=longest_rest)
+    return Part(name, partial(read, settings), every=every, limit=limit, longest_pause=longest_pause)
 
 
 def _log(settings: Settings) -> tuple[PartitionEnds, ...]:

@@ -93,7 +93,7 @@ def _add_live_page(app: FastAPI, settings: Settings, collector: Collector, templ
         try:
             return _answer(request, Rendered.of(await charts.script()), "text/javascript")
         except (OSError, subprocess.SubprocessError) as error:
-            return _later(f"the charts have no library: {error}")
+            return _unavailable(f"the charts have no library: {error}")
 
 
 def _add_numbers(app: FastAPI, collector: Collector) -> None:
@@ -122,7 +122,7 @@ def _add_views_and_runbooks(app: FastAPI, settings: Settings, collector: Collect
         try:
             shown = views.page(name, collector.snapshot)
         except Refused as error:
-            return _missing(error)
+            return _not_found(error)
         return _page(templates.get_template("view.html").render(page=shown, at=collector.snapshot.at))
 
     @app.get(runbooks.PATH + "/{name}")
@@ -140,13 +140,13 @@ def _add_traces(app: FastAPI, settings: Settings, templates: Environment) -> Non
 
     def record_page(alone: threading.Lock, read: Callable[[], object]) -> Response:
         if not alone.acquire(blocking=False):  # a thread that waits is missing for the other pages
-            return _later("another record is being read now: try again in some seconds")
+            return _unavailable("another record is being read now: try again in some seconds")
         try:
             shown = read()
         except TryAgain as error:
-            return _later(str(error))
+            return _unavailable(str(error))
         except LkError as error:
-            return _missing(error)
+            return _not_found(error)
         finally:
             alone.release()
         return _page(templates.get_template("trace.html").render(page=shown))
@@ -196,11 +196,11 @@ def _page(html: str) -> HTMLResponse:
     return HTMLResponse(html.encode("utf-8", "backslashreplace"))
 
 
-def _missing(error: LkError) -> PlainTextResponse:
+def _not_found(error: LkError) -> PlainTextResponse:
     return PlainTextResponse(f"{several_lines(str(error))}\n", 404)
 
 
-def _later(text: str) -> Response:
+def _unavailable(text: str) -> Response:
     return PlainTextResponse(f"{several_lines(text)}\n", 503, {"retry-after": "10"})
 
 

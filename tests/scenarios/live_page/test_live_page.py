@@ -196,7 +196,7 @@ def test_while_a_server_is_away_the_page_says_so_and_the_rest_goes_on(
         shown_at = opened.text("at")
         opened.page.wait_for_function("shown => document.getElementById('at').textContent !== shown", arg=shown_at)
     opened.page.wait_for_selector("#health[data-state=ok]")
-    opened.page.wait_for_selector("#away", state="hidden")  # each part is read again after its rest
+    opened.page.wait_for_selector("#away", state="hidden")  # each part is read again after its pause
 
 
 @contextmanager

@@ -150,8 +150,8 @@ def test_a_process_that_died_is_unhealthy_while_nobody_else_is_known() -> None:
 
 
 def test_a_state_that_takes_long_to_read_is_not_old_before_it_can_be_read_again() -> None:
-    """A read of 25 s rests for 100 s, and the next one takes 25 s again."""
-    slow = replace(snapshot(0).status, seconds=25.0, rest=100.0)
+    """After a read of 25 s it pauses for 100 s, and the next one takes 25 s again."""
+    slow = replace(snapshot(0).status, seconds=25.0, pause=100.0)
     for seconds, lines in ((209, ()), (211, ("the state is 211 s old: not read again",))):
         assert document(replace(snapshot(seconds), status=slow))["unhealthy"] == lines
 

@@ -1,4 +1,4 @@
-"""A part that fails or hangs says so and keeps its last good value; it rests in proportion to what it took."""
+"""A part that fails or hangs says so and keeps its last good value; it pauses in proportion to what it took."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flows.live_page.parts import Part
 
 def read(part: Part[int]) -> None:
     while (thread := part.start_if_due(0)) is None:
-        continue  # it rests for some microseconds
+        continue  # it pauses for some microseconds
     thread.join(10)
 
 
@@ -63,7 +63,7 @@ def test_a_part_that_hangs_is_not_started_twice_and_says_so() -> None:
     assert (part.reading.value, part.reading.problem) == (1, "")
 
 
-def test_it_rests_four_times_as_long_as_it_took(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_pauses_four_times_as_long_as_it_took(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr("flows.live_page.parts.time.monotonic", lambda: now[0])
 
@@ -79,7 +79,7 @@ def test_it_rests_four_times_as_long_as_it_took(monkeypatch: pytest.MonkeyPatch)
     assert part.start_if_due(0) is not None
 
 
-def seconds_of_rest(monkeypatch: pytest.MonkeyPatch, part_of: Callable[[Callable[[], int]], Part[int]]) -> list[int]:
+def seconds_of_pause(monkeypatch: pytest.MonkeyPatch, part_of: Callable[[Callable[[], int]], Part[int]]) -> list[int]:
     """The seconds after a read of a minute at which the part is read again, of those asked for."""
     now = [100.0]
     monkeypatch.setattr("flows.live_page.parts.time.monotonic", lambda: now[0])
@@ -100,10 +100,10 @@ def seconds_of_rest(monkeypatch: pytest.MonkeyPatch, part_of: Callable[[Callable
     return due
 
 
-def test_a_server_that_hangs_makes_it_rest_no_longer_than_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_hangs_makes_it_pause_no_longer_than_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     for longest, due in ((10.0, [11]), (30.0, [31]), (math.inf, [241])):
-        part_of = partial(Part, "processes", every=2, limit=8, longest_rest=longest)
-        assert seconds_of_rest(monkeypatch, part_of) == due
+        part_of = partial(Part, "processes", every=2, limit=8, longest_pause=longest)
+        assert seconds_of_pause(monkeypatch, part_of) == due
 
 
 def test_a_part_whose_thread_cannot_start_is_read_later(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,7 +75,7 @@ def test_the_template_has_a_place_for_every_text_and_every_state() -> None:
     assert set(picture_states(now)) <= set(re.findall(r'box\("([a-z-]+)"', TEMPLATE))
 
 
-def test_those_who_hear_the_page_hear_the_same_numbers() -> None:
+def test_screen_readers_read_the_same_numbers() -> None:
     assert picture_summary(*two_samples()) == (
         "Kafka: trades 210 · 10/s. Speed layer: r000001 running; 10/s committed; 10 records behind. "
         "Batch layer: rests; build b000002; gate: 1 check passed. "
@@ -147,7 +147,7 @@ def test_long_names_stay_inside_their_boxes() -> None:
     assert texts["replay-run"] == "runrunrun… running, 49.6% of 123,456,789 records"
 
 
-def test_those_who_hear_the_page_hear_whole_names() -> None:
+def test_screen_readers_read_whole_names() -> None:
     summary = picture_summary(*with_long_names())
     assert "topic" * 12 in summary
     assert "build" * 12 in summary

@@ -31,14 +31,14 @@ def test_the_disks_are_read_while_the_leases_cannot_be(tmp_path: Path, monkeypat
     assert 0 < free <= size
 
 
-def test_a_part_rests_half_a_minute_at_most_the_processes_ten_seconds_and_a_search_of_all_rows_its_share(
+def test_a_part_pauses_half_a_minute_at_most_the_processes_ten_seconds_and_a_search_of_all_rows_its_share(
     tmp_path: Path,
 ) -> None:
     reader = StateReader(Settings(data=tmp_path))
-    rests = {part.name: part._longest_rest for part in reader.parts}
-    assert (rests.pop("processes"), rests.pop("sizes")) == (10.0, 300.0)
-    assert (rests.pop("status"), rests.pop("quarantine")) == (math.inf, math.inf)
-    assert set(rests.values()) == {30.0}
+    pauses = {part.name: part._longest_pause for part in reader.parts}
+    assert (pauses.pop("processes"), pauses.pop("sizes")) == (10.0, 300.0)
+    assert (pauses.pop("status"), pauses.pop("quarantine")) == (math.inf, math.inf)
+    assert set(pauses.values()) == {30.0}
 
 
 def test_a_snapshot_waits_for_the_slowest_part_but_not_for_all_files_to_be_listed(

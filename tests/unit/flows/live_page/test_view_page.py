@@ -135,7 +135,7 @@ def test_sample_rows_are_sorted_by_the_keys_that_the_definition_has_now(
 
     monkeypatch.setattr(read, "show", show)
     monkeypatch.setattr(view_page, "_SAMPLE_EVERY", 0.0)
-    monkeypatch.setattr(parts, "REST", 0.0)
+    monkeypatch.setattr(parts, "PAUSE_FACTOR", 0.0)
     for views in (catalog.views, {**catalog.views, TRADES: renamed}):
         now = replace(catalog, views=views)
         monkeypatch.setattr(definition_files, "load_usable", lambda *_, now=now: (now, ()))
