@@ -8,6 +8,7 @@ from typing import Literal
 from core.identifiers import Name
 from core.safe_text import shortened
 from flows.live_page import words
+from flows.live_page.process_memory import memory_of_run, memory_of_server
 from flows.live_page.recent_samples import RecentSamples, serving
 from flows.live_page.snapshot import LiveRun, Snapshot
 
@@ -18,7 +19,7 @@ _BATCH = Name("batch")
 _KAFKA, _SPEED, _BUILD, _SERVED, _REPLAY, _SHORTEST = 29, 30, 30, 28, 48, 6
 _Fit = Callable[[str, str, int], str]  # a name and what follows it, in so many characters
 _NO_EPOCH = {"rows-epoch": "", "rows-records": "", "rows-at": ""}
-_NO_BUILD = {"batch-gate": "", "build-served": "", "build-age": ""}
+_NO_BUILD = {"batch-gate": "", "build-served": "", "build-cut": "", "build-age": ""}
 
 
 def picture_texts(snapshot: Snapshot, samples: RecentSamples, *, whole: bool = False) -> dict[str, str]:
@@ -52,10 +53,10 @@ def picture_summary(snapshot: Snapshot, samples: RecentSamples) -> str:
     """The picture in sentences, for screen readers."""
     texts = picture_texts(snapshot, samples, whole=True)
     parts = {
-        "Kafka": [f"topic-{line}" for line in range(TOPICS)],
-        "Speed layer": ["speed-run", "speed-rate", "speed-lag"],
-        "Batch layer": ["batch-work", "batch-build", "batch-gate"],
-        "Trino": ["served-mode", "served-lag", "served-waiting"],
+        "Kafka": [*(f"topic-{line}" for line in range(TOPICS)), "kafka-memory"],
+        "Speed layer": ["speed-run", "speed-role", "speed-rate", "speed-lag"],
+        "Batch layer": ["batch-work", "batch-build", "batch-gate", "build-served", "build-cut"],
+        "Trino": ["served-mode", "served-lag", "served-waiting", "served-memory"],
         "Replay": ["replay-run", "replay-rate"],
     }
     texts_of = {name: [texts[id] for id in ids if texts[id]] for name, ids in parts.items()}
@@ -85,17 +86,18 @@ def _topics(snapshot: Snapshot, samples: RecentSamples, fit: _Fit) -> dict[str, 
     lines = [fit(topic, f" {words.count(ends[topic])}{of_rate.get(topic, '')}", _KAFKA) for topic in largest]
     more = f"and {len(lines) - TOPICS} more topics" if len(lines) > TOPICS else ""
     shown = {f"topic-{line}": text for line, text in enumerate((lines + [""] * TOPICS)[:TOPICS])}
-    return shown | {"topics-more": more}
+    return shown | {"topics-more": more, "kafka-memory": memory_of_server(snapshot, "kafka")}
 
 
 def _speed(snapshot: Snapshot, samples: RecentSamples, fit: _Fit) -> dict[str, str]:
     runs = serving(snapshot) or tuple(live for live in snapshot.runs.value or () if live.run.kind == "live")[-1:]
     if not runs:
-        return {"speed-run": "no run yet", "speed-rate": "", "speed-lag": "", **_NO_EPOCH}
+        return {"speed-run": "no run yet", "speed-role": "", "speed-rate": "", "speed-lag": "", **_NO_EPOCH}
     live, rates = runs[-1], samples.run_rates()
     more = f" and {len(runs) - 1} more" if len(runs) > 1 else ""
     return {
         "speed-run": fit(live.run.id, f" {live.state.phase}{more}", _SPEED),
+        "speed-role": _joined(live.role, memory_of_run(snapshot, live.run.id)),
         "speed-rate": f"{words.rate(rates[live.run.id])} committed" if live.run.id in rates else "",
         "speed-lag": f"{words.count(live.state.behind)} records behind",
         **_epoch(live),
@@ -128,15 +130,28 @@ def _batch(snapshot: Snapshot, fit: _Fit) -> dict[str, str]:
         "batch-build": fit(f"build {gate.build}", "", _BUILD),
         "batch-gate": verdict,
         "build-served": fit(served, " is served", _SERVED) if served else "no build is served",
+        "build-cut": _cut(snapshot, served) if served else "",
         "build-age": f"begun {age} ago" if served else "",
     }
 
 
+def _cut(snapshot: Snapshot, build: Name) -> str:
+    """How many records are before the cut of a served build: the largest of its views."""
+    views = snapshot.status.value.views if snapshot.status.value else ()
+    sizes = [view.cut.size for view in views if view.build == build]
+    return f"cut at {words.counted(max(sizes), 'record')}" if sizes else ""
+
+
+def _joined(*texts: str) -> str:
+    return ", ".join(text for text in texts if text)
+
+
 def _served(snapshot: Snapshot, samples: RecentSamples) -> dict[str, str]:
     views = snapshot.status.value.views if snapshot.status.value else ()
+    memory = {"served-memory": memory_of_server(snapshot, "trino")}
     if not views:
         empty = ("served-publication", "served-lag", "served-waiting", "served-query")
-        return {"served-mode": "nothing is served yet", **dict.fromkeys(empty, "")}
+        return {"served-mode": "nothing is served yet", **dict.fromkeys(empty, ""), **memory}
     modes = sorted({view.mode for view in views})
     listed = " and ".join(modes) if len(modes) < 3 else f"{len(modes)} modes"
     lags = [view.lag for view in views]
@@ -151,6 +166,7 @@ def _served(snapshot: Snapshot, samples: RecentSamples) -> dict[str, str]:
         "served-lag": f"lag {words.count(lag)}",
         "served-waiting": f"waiting {words.seconds(max(seconds_waiting) if seconds_waiting else None)}",
         "served-query": query,
+        **memory,
     }
 
 
@@ -165,7 +181,7 @@ def _others(snapshot: Snapshot, fit: _Fit) -> dict[str, str]:
     left = f", {words.seconds(progress.left)} left" if progress.left is not None and not progress.caught_up else ""
     return texts | {
         "replay-run": fit(replay.run.id, f" {progress.state.phase}, {how_far}", _REPLAY),
-        "replay-rate": f"{words.rate(progress.rate)}{left}",
+        "replay-rate": _joined(f"{words.rate(progress.rate)}{left}", memory_of_run(snapshot, replay.run.id)),
     }
 
 

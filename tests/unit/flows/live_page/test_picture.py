@@ -10,6 +10,7 @@ from core.identifiers import Name
 from flows.live_page.picture import picture_states, picture_summary, picture_texts
 from flows.live_page.recent_samples import RecentSamples
 from flows.live_page.snapshot import GateState, PartitionEnds, Snapshot
+from infra.local.local_stack import ServerState
 from infra.project_files import ROOT
 from speed.replay_state import ReplayProgress
 from tests.support.examples.live_snapshot import AT, VIEW, away, snapshot
@@ -21,8 +22,10 @@ TEXTS = {
     "topic-2": "",
     "topic-3": "",
     "topics-more": "",
+    "kafka-memory": "300 MiB of memory",
     "routes": "no route runs",
     "speed-run": "r000001 running",
+    "speed-role": "serving, 900 MiB of memory",
     "speed-rate": "10/s committed",
     "speed-lag": "10 records behind",
     "rows-epoch": "epoch 7",
@@ -32,12 +35,14 @@ TEXTS = {
     "batch-build": "build b000002",
     "batch-gate": "gate: 1 check passed",
     "build-served": "b000002 is served",
+    "build-cut": "cut at 60 records",
     "build-age": "begun 60.2 min ago",
     "served-mode": "1 view · lambda",
     "served-publication": "publication 5",
     "served-lag": "lag 10",
     "served-waiting": "waiting 0 s",
     "served-query": "a query takes 0.25 s",
+    "served-memory": "",
     "replay-run": "none",
     "replay-rate": "",
 }
@@ -60,7 +65,7 @@ def test_a_rate_that_is_not_known_yet_is_not_said_to_be_none() -> None:
     samples = RecentSamples()
     samples.add(snapshot())
     assert picture_texts(snapshot(), samples)["topic-0"] == "trades 110"
-    assert picture_summary(snapshot(), samples).startswith("Kafka: trades 110. Speed layer: ")
+    assert picture_summary(snapshot(), samples).startswith("Kafka: trades 110; 300 MiB of memory. ")
     now = snapshot(10, end=210)
     samples.add(now)
     young = replace(now, log=replace(now.log, value=(*(now.log.value or ()), PartitionEnds(Name("young"), 0, 0, 5))))
@@ -77,8 +82,9 @@ def test_the_template_has_a_place_for_every_text_and_every_state() -> None:
 
 def test_screen_readers_read_the_same_numbers() -> None:
     assert picture_summary(*two_samples()) == (
-        "Kafka: trades 210 · 10/s. Speed layer: r000001 running; 10/s committed; 10 records behind. "
-        "Batch layer: rests; build b000002; gate: 1 check passed. "
+        "Kafka: trades 210 · 10/s; 300 MiB of memory. "
+        "Speed layer: r000001 running; serving, 900 MiB of memory; 10/s committed; 10 records behind. "
+        "Batch layer: rests; build b000002; gate: 1 check passed; b000002 is served; cut at 60 records. "
         "Trino: 1 view · lambda; lag 10; waiting 0 s. Replay: none."
     )
 
@@ -145,6 +151,26 @@ def test_long_names_stay_inside_their_boxes() -> None:
     assert texts["topic-0"] == "topict… 123,456,789 · 98,765/s"
     assert texts["served-mode"] == "150 views · 3 modes"
     assert texts["replay-run"] == "runrunrun… running, 49.6% of 123,456,789 records"
+
+
+def test_the_memory_of_trino_and_of_the_process_of_a_replay_stand_in_their_boxes() -> None:
+    now, samples = two_samples()
+    (live,) = now.runs.value or ()
+    progress = ReplayProgress(live.state, None, 50, 100, 5.0, 10.0, False, Cut())
+    replay = replace(live, run=replace(live.run, id=Name("r000002")), role="replay", progress=progress)
+    sizes = {"trino": 1_500, "speed-r000002": 700, "kafka-1": 200, "kafka-2": 300}
+    processes = tuple(ServerState(name, "up", 1, "", None, size * 2**20) for name, size in sizes.items())
+    texts = picture_texts(
+        replace(
+            now,
+            runs=replace(now.runs, value=(live, replay)),
+            processes=replace(now.processes, value=processes),
+        ),
+        samples,
+    )
+    assert (texts["kafka-memory"], texts["served-memory"]) == ("500 MiB of memory", "1,500 MiB of memory")
+    assert texts["replay-rate"] == "5/s, 10 s left, 700 MiB of memory"
+    assert texts["speed-role"] == "serving"
 
 
 def test_screen_readers_read_whole_names() -> None:
