@@ -121,12 +121,16 @@ def with_long_names() -> tuple[Snapshot, RecentSamples]:
     assert now.status.value
     assert now.lake.value
     (view,) = now.status.value.views
+    cut = Cut.of({topic: {0: 123_456_789}})
+    view = replace(view, build=build, cut=cut)
+    processes = tuple(ServerState(name, "up", 1, "", None, 2**37) for name in ("kafka", "trino", f"speed-{run}"))
     views = tuple(replace(view, view=Name(mode), mode=mode) for mode in ("batch", "lambda", "speed") for _ in range(50))
     log = (replace((now.log.value or ())[0], topic=topic, end=123_456_789),)
     lake = replace(now.lake.value, build_began={build: AT})
     gate = GateState(build, now.gate.value.results if now.gate.value else ())
     changed = replace(
         now,
+        processes=replace(now.processes, value=processes),
         runs=replace(now.runs, value=(served, served, replay)),
         status=replace(now.status, value=replace(now.status.value, views=views)),
         log=replace(now.log, value=log),
@@ -150,6 +154,7 @@ def test_long_names_stay_inside_their_boxes() -> None:
         assert left + 7 * len(texts[place]) <= right, texts[place]
     assert texts["topic-0"] == "topict… 123,456,789 · 98,765/s"
     assert texts["served-mode"] == "150 views · 3 modes"
+    assert (texts["build-cut"], texts["speed-role"]) == ("cut at 123,456,789 records", "serving, 131,072 MiB of memory")
     assert texts["replay-run"] == "runrunrun… running, 49.6% of 123,456,789 records"
 
 
