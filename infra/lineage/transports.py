@@ -17,6 +17,7 @@ from openlineage.client.transport.http import ApiKeyTokenProvider, HttpConfig, H
 from core.errors import Refused
 from core.safe_text import one_line
 from infra.file_lock import locked
+from infra.settings.password_files import read_text
 
 PATIENCE = 2.0  # seconds that a process waits for a server in all
 _WAITING = 200  # events; more than a batch of hundreds of views has
@@ -101,13 +102,7 @@ def append_line(file: Path, line: str, largest: int) -> None:
 def _login(key_file: Path | None) -> TokenProvider:
     if key_file is None:
         return TokenProvider({})
-    try:
-        key = key_file.read_text("utf-8").strip()
-    except (OSError, UnicodeDecodeError) as e:
-        reason = e.strerror if isinstance(e, OSError) else "it is not text"
-        raise Refused(
-            f"the API key for lineage cannot be read: {reason}", where=str(key_file), fix="correct lineage_key_file"
-        ) from None
+    key = read_text(key_file, "the API key for lineage", "correct lineage_key_file").strip()
     if not key:
         raise Refused("the file with the API key for lineage is empty", where=str(key_file), fix="put the key into it")
     return ApiKeyTokenProvider({"api_key": key})
