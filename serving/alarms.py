@@ -19,6 +19,7 @@ from infra.lake import leases
 from infra.settings import Settings
 from serving import ledger
 from serving.ledger import PartitionCounts, ServedState, ViewCounts
+from serving.publish import declared_pins
 
 
 @dataclass(frozen=True)
@@ -37,10 +38,8 @@ class ViewAlarms:
 
 def view_alarms(settings: Settings, catalog: Catalog) -> tuple[ViewAlarms, ...]:
     """The figures of every served view; None for what cannot be read, so that an alarm for missing data fires."""
-    last = last_done(settings)
-    pins = {view: pin for view, pin in last.pins.items() if view in catalog.views} if last else {}
-    states = ledger.served_states(settings, pins)
-    unchanged = {view: state for view, state in states.items() if state.pin.digest == catalog.digest(view)}
+    states = ledger.served_states(settings, declared_pins(last_done(settings), catalog))
+    unchanged = ledger.unchanged_states(catalog, states)
     partitions = ledger.counts_by_partition(catalog, states)
     rows: dict[Name, ViewCounts] = {}
     with contextlib.suppress(LkError):

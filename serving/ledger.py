@@ -90,6 +90,11 @@ def served_states(settings: Settings, pins: Mapping[Name, Pin]) -> dict[Name, Se
     return states
 
 
+def unchanged_states(catalog: Catalog, states: Mapping[Name, ServedState]) -> dict[Name, ServedState]:
+    """The states of the views whose definition is the one that they are served with."""
+    return {view: state for view, state in states.items() if state.pin.digest == catalog.digest(view)}
+
+
 def _total(epoch: Epoch | None) -> Totals:
     """The total up to a pinned epoch; nothing before the first one."""
     return epoch.total if epoch else Totals()

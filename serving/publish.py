@@ -97,10 +97,16 @@ def in_kappa(publication: Publication | None, catalog: Catalog) -> bool:
     return bool(switched) and all(view in switched for view in catalog.reproducible if view in served)
 
 
+def declared_pins(publication: Publication | None, catalog: Catalog) -> dict[Name, Pin]:
+    """The pins of the views that still have a definition; none without a publication."""
+    pins = publication.pins if publication else {}
+    return {view: pin for view, pin in pins.items() if view in catalog.views}
+
+
 def changed_since(publication: Publication | None, catalog: Catalog) -> list[str]:
     """The served views whose definition changed since; a view without a definition keeps what it serves."""
-    pins = publication.pins if publication else {}
-    return changed_definitions(catalog, {view: pin.digest for view, pin in pins.items() if view in catalog.views})
+    pins = declared_pins(publication, catalog)
+    return changed_definitions(catalog, {view: pin.digest for view, pin in pins.items()})
 
 
 def _refuse_in_kappa(now: ServedNow, catalog: Catalog, build: Name) -> None:

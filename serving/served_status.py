@@ -28,7 +28,7 @@ from infra.trino.served_views import Served
 from serving import ledger, replace_views, whole_tables
 from serving.hidden_columns import has_personal, hides
 from serving.ledger import PartitionCounts, ServedState, ViewCounts
-from serving.publish import changed_since
+from serving.publish import changed_since, declared_pins
 
 _WATCHED = 16  # runs whose heartbeats are watched at once
 
@@ -71,9 +71,9 @@ def served_status(settings: Settings, catalog: Catalog) -> ServedStatus:
     last = last_done(settings)
     if last is None:
         return ServedStatus((), (), (), (*problems, "nothing is published yet: run `lk speed start` or `lk batch`"))
-    pins = {view: pin for view, pin in last.pins.items() if view in catalog.views}
+    pins = declared_pins(last, catalog)
     states, log_problems = ledger.served_states(settings, pins), list[str]()
-    unchanged = {view: state for view, state in states.items() if state.pin.digest == catalog.digest(view)}
+    unchanged = ledger.unchanged_states(catalog, states)
     with ThreadPoolExecutor() as trino:  # which counts the rows of years, while the other servers are asked
         served = trino.submit(served_views.read_served, settings, pins)
         counted = trino.submit(ledger.view_counts, settings, catalog, unchanged)
