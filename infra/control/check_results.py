@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from core.checks import Severity
 from core.identifiers import Name
-from infra.control.store import TEXT, TIME, ControlTable, after, as_row
+from infra.control.store import TEXT, TIME, ControlTable, after, as_row, stored_times
 from infra.lake.leases import Lease
 from infra.settings import Settings
 
@@ -67,8 +67,7 @@ class CheckResult:
 
 def add_results(settings: Settings, lease: Lease, results: Sequence[CheckResult]) -> None:
     """Writes all results of one gate in one commit, under the lease "batch"."""
-    names = pa.array(sorted({result.build for result in results}), TEXT)
-    stored = [row["at"] for row in TABLE.read(settings, ("at",), pc.field("build").isin(names))]
+    stored = stored_times(TABLE, settings, (result.build for result in results))
     TABLE.append(settings, lease, *(_row(replace(result, at=after(result.at, stored))) for result in results))
 
 

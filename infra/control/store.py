@@ -93,6 +93,12 @@ def as_row(value: DataclassInstance, **columns: str | None) -> dict[str, Any]:
     return {name: str(field) if isinstance(field, Cut) else field for name, field in fields.items()} | columns
 
 
+def stored_times(table: ControlTable, settings: Settings, builds: Iterable[Name]) -> list[datetime]:
+    """When the stored rows of these builds were written, of a table with the columns ``build`` and ``at``."""
+    names = pa.array(sorted(set(builds)), TEXT)
+    return [row["at"] for row in table.read(settings, ("at",), pc.field("build").isin(names))]
+
+
 def after(at: datetime, stored: Iterable[datetime]) -> datetime:
     """``at``, or the next microsecond after the stored rows of a subject: its last row counts, and clocks step back."""
     return max([at, *(time + timedelta(microseconds=1) for time in stored)])
