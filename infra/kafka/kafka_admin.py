@@ -126,9 +126,7 @@ def committed_offsets(settings: Settings, group: str, names: Iterable[str]) -> C
 
 def committed_partitions(settings: Settings, group: str, names: Iterable[str]) -> list[TopicPartition]:
     """Every partition of these topics with the group's committed offset (negative: none) and its metadata."""
-    topic_partitions = [
-        TopicPartition(str(t), p) for t, count in partitions(settings, names).items() for p in range(count)
-    ]
+    topic_partitions = _all_partitions(settings, names)
     request = [ConsumerGroupTopicPartitions(str(group), topic_partitions)]
     (future,) = (
         admin_client(settings).list_consumer_group_offsets(request, request_timeout=admin_requests.DEADLINE).values()
@@ -157,6 +155,11 @@ def delete_group(settings: Settings, group: str) -> None:
         finish(settings, admin.delete_consumer_groups([group], request_timeout=admin_requests.DEADLINE))
 
 
+def _all_partitions(settings: Settings, names: Iterable[str]) -> list[TopicPartition]:
+    counts = partitions(settings, names)
+    return [TopicPartition(str(topic), partition) for topic, count in counts.items() for partition in range(count)]
+
+
 def _offsets(settings: Settings, names: Iterable[str], spec: OffsetSpec) -> dict[str, dict[int, int]]:
     # Not every broker knows a newly elected leader at once.
     topics = tuple(names)
@@ -164,9 +167,7 @@ def _offsets(settings: Settings, names: Iterable[str], spec: OffsetSpec) -> dict
 
 
 def _list_offsets(settings: Settings, names: Iterable[str], spec: OffsetSpec) -> dict[str, dict[int, int]]:
-    topic_partitions = [
-        TopicPartition(str(t), p) for t, count in partitions(settings, names).items() for p in range(count)
-    ]
+    topic_partitions = _all_partitions(settings, names)
     if not topic_partitions:
         return {}
     futures = admin_client(settings).list_offsets(
