@@ -20,8 +20,7 @@ from infra.control.manifest import (
     ARCHIVE_EPOCH,
     Epoch,
     epoch_numbered,
-    last_number,
-    open_manifest,
+    open_committed,
     read_epoch,
     read_epochs,
     read_rows,
@@ -41,10 +40,10 @@ def last_epoch_before(settings: Settings, id: Name, time: datetime) -> Epoch | N
     It is looked for from the newest epoch back: after a clock was ahead and stepped back, epochs of a later time lie
     between those of earlier ones, and would mislead a binary search.
     """
-    opened = open_manifest(settings, id)
-    last = last_number(opened, id) if opened else None
-    if opened is None or last is None:
+    committed = open_committed(settings, id)
+    if committed is None:
         return None
+    opened, last = committed
     high, size, dataset = last, _BACK, delta.dataset(opened)
     while high >= ARCHIVE_EPOCH:
         low = max(high - size + 1, ARCHIVE_EPOCH)
@@ -76,10 +75,10 @@ def last_epoch_where(settings: Settings, id: Name, holds: Callable[[Epoch], bool
 
     The condition sees no total.
     """
-    opened = open_manifest(settings, id)
-    last = last_number(opened, id) if opened else None
-    if opened is None or last is None:
+    committed = open_committed(settings, id)
+    if committed is None:
         return None
+    opened, last = committed
     return read_epoch(opened, last_row_where(opened, last, lambda row: holds(manifest.parsed_epoch(row, Totals()))))
 
 
@@ -96,10 +95,10 @@ def epoch_of_offset(settings: Settings, run: Run, partition: LogPartition, offse
 
     The epoch has no total of an older program.
     """
-    opened = open_manifest(settings, run.id)
-    last = last_number(opened, run.id) if opened else None
-    if opened is None or last is None:
+    committed = open_committed(settings, run.id)
+    if committed is None:
         return EpochOfOffset()
+    opened, last = committed
     low, high, dataset = ARCHIVE_EPOCH if run.prefix.ends else 0, last, delta.dataset(opened)
     while low <= high:
         middle, near = (low + high) // 2, min((low + high) // 2 + _NEAR, high)

@@ -64,15 +64,14 @@ def read_up_to(run: Run, last: Epoch | None) -> Cut:
 
 def read_epochs(settings: Settings, id: Name, first: int | None = None, last: int | None = None) -> tuple[Epoch, ...]:
     """The committed epochs of a run from number ``first`` to ``last``, both included, in order; all by default."""
-    opened = open_manifest(settings, id)
+    opened = _open(settings, id)
     return _read(opened, first, last) if opened else ()
 
 
 def last_epoch(settings: Settings, id: Name) -> Epoch | None:
     """The last committed epoch of a run."""
-    opened = open_manifest(settings, id)
-    number = last_number(opened, id) if opened else None
-    return read_epoch(opened, number) if opened and number is not None else None
+    committed = open_committed(settings, id)
+    return read_epoch(*committed) if committed else None
 
 
 def committed_size(settings: Settings, id: Name) -> int:
@@ -83,14 +82,16 @@ def committed_size(settings: Settings, id: Name) -> int:
 
 def last_epochs(settings: Settings, id: Name, count: int) -> tuple[Epoch, ...]:
     """The last epochs of a run, ``count`` of them or all if there are fewer, in order."""
-    opened = open_manifest(settings, id)
-    number = last_number(opened, id) if opened else None
-    return _read(opened, number - count + 1, number) if opened and number is not None else ()
+    committed = open_committed(settings, id)
+    if committed is None:
+        return ()
+    opened, last = committed
+    return _read(opened, last - count + 1, last)
 
 
 def epoch_numbered(settings: Settings, id: Name, number: int) -> Epoch | None:
     """One epoch of a run; None when it was not committed."""
-    opened = open_manifest(settings, id)
+    opened = _open(settings, id)
     return read_epoch(opened, number) if opened else None
 
 
@@ -124,13 +125,20 @@ def epoch_row(epoch: Epoch) -> pa.Table:
     return pa.Table.from_pylist([row], schema=EPOCHS)
 
 
-def open_manifest(settings: Settings, id: Name) -> DeltaTable | None:
+def open_committed(settings: Settings, id: Name) -> tuple[DeltaTable, int] | None:
+    """The table of a run and the number of its last committed epoch; None without one."""
+    opened = _open(settings, id)
+    last = _last_number(opened, id) if opened else None
+    return (opened, last) if opened and last is not None else None
+
+
+def _open(settings: Settings, id: Name) -> DeltaTable | None:
     """The table of a run; None before its first start."""
     path = table_paths.manifest(settings, id)
     return delta.table(path) if delta.exists(path) else None
 
 
-def last_number(opened: DeltaTable, id: Name) -> int | None:
+def _last_number(opened: DeltaTable, id: Name) -> int | None:
     """The number of the last committed epoch, from the log of the table."""
     last = opened.transaction_version(runs.txn_app(id))
     if last is not None:

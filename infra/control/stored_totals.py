@@ -16,8 +16,7 @@ from infra.control.manifest import (
     ARCHIVE_EPOCH,
     counts_from_json,
     counts_to_json,
-    last_number,
-    open_manifest,
+    open_committed,
     read_rows,
     rows_from_json,
 )
@@ -28,15 +27,17 @@ from infra.settings import Settings
 
 def store_totals(settings: Settings, id: Name, lease: Fence | None = None) -> None:
     """Stores the totals of epochs that an older program committed without them, in one commit; once for a run."""
-    opened = open_manifest(settings, id)
-    newest = last_number(opened, id) if opened else None
-    if opened is None or newest is None or all(row.get("total_rows") for row in read_rows(opened, None, 0)):
+    committed = open_committed(settings, id)
+    if committed is None:
         return
-    last = last_row_where(opened, newest, lambda row: not row["total_rows"])
+    opened, last = committed
+    if all(row.get("total_rows") for row in read_rows(opened, None, 0)):
+        return
+    last_without = last_row_where(opened, last, lambda row: not row["total_rows"])
     schema = pa.schema(opened.schema().to_arrow())
-    rows = pa.RecordBatchReader.from_batches(schema, _with_totals(opened, last, schema))
+    rows = pa.RecordBatchReader.from_batches(schema, _with_totals(opened, last_without, schema))
     path, app = table_paths.manifest(settings, id), runs.txn_app(id, "_epochs/totals")
-    idempotent_writes.overwrite_once(path, rows, f"number <= {last:d}", app, 1, lease=lease)
+    idempotent_writes.overwrite_once(path, rows, f"number <= {last_without:d}", app, 1, lease=lease)
 
 
 def _with_totals(opened: DeltaTable, last: int, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

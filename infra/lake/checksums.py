@@ -63,7 +63,7 @@ def listed(path: str) -> list[str]:
     return [f"{FOLDER}/{version}.json" for version in _versions(file_system, root)]
 
 
-def newest_version(path: str) -> int:
+def last_version(path: str) -> int:
     """The version of the last commit that has checksums; -1 without any."""
     file_system, root = files.filesystem(path)
     return max(_versions(file_system, root), default=-1)

@@ -68,7 +68,7 @@ def require_whole_log(path: str, opened: DeltaTable) -> None:
     file_system, root = files.filesystem(path)
     for attempt in (1, 2):
         checkpoint = delta_log.last_checkpoint(file_system, root)
-        last = max(opened.version(), checksums.newest_version(path))
+        last = max(opened.version(), checksums.last_version(path))
         damages = _wrong_sizes(path, dict.fromkeys(map(delta_log.entry, range(checkpoint + 1, last + 1))))
         if not damages:
             return
@@ -100,7 +100,7 @@ def require_content(path: str, names: Iterable[str]) -> None:
 
 def require_no_remains(path: str) -> None:
     """Raises Refused when a folder without a Delta table has checksums of one: its log was lost."""
-    version = checksums.newest_version(path)
+    version = checksums.last_version(path)
     if version >= 0:
         raise refusal([Damage(f"{path}/{delta_log.entry(version)}", _MISSING)])
 
