@@ -73,7 +73,7 @@ def require_same_topics(settings: Settings, run: RouteRun) -> None:
 
 def require_all_there(settings: Settings, run: RouteRun, positions: Mapping[LogPartition, Position]) -> None:
     """Raises Refused when Kafka removed records that the run has not copied yet."""
-    position = Cut(tuple((Name(topic), partition, reached.offset) for (topic, partition), reached in positions.items()))
+    position = _cut_of(positions)
     where = f"run {run.id} of route {run.route}, which has not copied them"
     fix = f"{log_checks.KEEP_RECORDS}; a route copies from the log alone"
     log_checks.require_unread_records(settings, run.topics, position, where=where, fix=fix)
@@ -95,7 +95,7 @@ def _due(
     settings: Settings, history: RouteHistory, run: RouteRun, at: Mapping[LogPartition, Position]
 ) -> dict[LogPartition, Span]:
     ends = kafka_admin.end_offsets(settings, run.topics)
-    position = Cut(tuple((Name(t), p, reached.offset) for (t, p), reached in at.items()))
+    position = _cut_of(at)
     if log_checks.lost_records(ends, position):  # perhaps for a moment, while a broker starts
         where = f"run {run.id} of route {run.route}"
         log_checks.require_no_lost_records(settings, tuple(run.topics), position, where=where, fix=_OTHER_LOG)
@@ -109,6 +109,10 @@ def _due(
         start = at[partition].offset
         spans[partition] = Span(topic, number, start, min(end, start + _MAX_RECORDS))
     return {partition: span for partition, span in spans.items() if span.size > 0}
+
+
+def _cut_of(positions: Mapping[LogPartition, Position]) -> Cut:
+    return Cut(tuple((Name(topic), partition, reached.offset) for (topic, partition), reached in positions.items()))
 
 
 def _width(settings: Settings, route: Route) -> int:
