@@ -27,6 +27,8 @@ from infra.kafka.transactions import transaction
 from infra.settings import Settings
 from speed.routes.outputs import output_topics
 
+OTHER_LOG = "restore the log, or give the route's outputs other names"
+
 
 @dataclass
 class _Search:
@@ -156,7 +158,7 @@ def _require_same_record(settings: Settings, partition: LogPartition, offset: in
         raise Refused(
             "the output topics hold copies of another log",
             where=f"topic {partition.topic}, partition {partition.partition}, offset {offset}",
-            fix="restore the log, or give the route's outputs other names",
+            fix=OTHER_LOG,
         )
 
 

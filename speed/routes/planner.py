@@ -18,10 +18,9 @@ from infra.kafka.log_marks import record_reader
 from infra.kafka.route_positions import Position, positions
 from infra.settings import Settings
 from speed.routes.copy_task import CopyTask
-from speed.routes.lost_positions import find_positions
+from speed.routes.lost_positions import OTHER_LOG, find_positions
 from speed.routes.outputs import output_topics
 
-_OTHER_LOG = "restore the log, or give the route's outputs other names"
 _MAX_RECORDS = 100_000  # of one transaction; the broker aborts one that takes minutes
 
 
@@ -88,7 +87,7 @@ def _require_same_log(settings: Settings, run: RouteRun, positions: Mapping[LogP
     marks = {where: reached.mark for where, reached in positions.items() if reached.mark}
     if marks:
         with record_reader(settings) as reader:
-            log_marks.require_same_log(reader, marks, where=f"run {run.id} of route {run.route}", fix=_OTHER_LOG)
+            log_marks.require_same_log(reader, marks, where=f"run {run.id} of route {run.route}", fix=OTHER_LOG)
 
 
 def _due(
@@ -98,7 +97,7 @@ def _due(
     position = _cut_of(at)
     if log_checks.lost_records(ends, position):  # perhaps for a moment, while a broker starts
         where = f"run {run.id} of route {run.route}"
-        log_checks.require_no_lost_records(settings, tuple(run.topics), position, where=where, fix=_OTHER_LOG)
+        log_checks.require_no_lost_records(settings, tuple(run.topics), position, where=where, fix=OTHER_LOG)
     if history.owner is not None and history.owner != run.id:
         owner = reached(settings, history, history.runs[history.owner])
         since = history.ownerships[-1].since
