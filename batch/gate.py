@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from batch import evaluate
 from core.catalog import Catalog
-from core.errors import Refused, TryAgain
+from core.errors import SERVED_STAYS, Refused, TryAgain
 from core.identifiers import Name
 from core.validation.definition_change import require_same_definitions
 from infra.control import check_results, locks
@@ -84,8 +84,8 @@ def require_passed(gated: GateResult) -> GateResult:
         raise Refused(
             "the gate refuses the build:\n  " + "\n  ".join(lines),
             where=f"build {gated.build}, control.quality, {gated.docs}",
-            fix="correct the data or the checks, then run `lk batch` again (docs/runbooks/gate-refused.md); "
-            "what is served stays as it is",
+            fix="correct the data or the checks, then run `lk batch` again (docs/runbooks/gate-refused.md)"
+            f"; {SERVED_STAYS}",
         )
     return gated
 

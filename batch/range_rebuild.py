@@ -15,7 +15,7 @@ from pyspark.sql import functions as fn
 from core.catalog import Catalog
 from core.compute.compare_rows import differences, different
 from core.compute.range_rows import starts_around, starts_in_range
-from core.errors import Refused
+from core.errors import SERVED_STAYS, Refused
 from core.identifiers import Name
 from core.range_rebuild import RangeRebuild
 from core.validation.definition_change import definition_refusal
@@ -148,7 +148,7 @@ def _short(time: datetime) -> str:
 
 def _cannot(view: Name, why: str) -> Refused:
     return Refused(
-        f"the view cannot be built for a range: {why}; what is served stays as it is",
+        f"the view cannot be built for a range: {why}; {SERVED_STAYS}",
         where=f"view {view}",
         fix="name other views, or another range; `lk batch` builds every view in full",
     )

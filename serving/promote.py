@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from core.catalog import Catalog
 from core.cut import Cut
-from core.errors import Refused, TryAgain
+from core.errors import SERVED_STAYS, Refused, TryAgain
 from core.identifiers import Name
 from infra.control import locks, runs
 from infra.control.builds import passed_builds
@@ -61,7 +61,7 @@ def replace_run(settings: Settings, catalog: Catalog, run: Name, damaged: Name, 
     with locks.hold(settings, "control") as lease:
         if _is_driven(settings, damaged):
             raise TryAgain(
-                f"a process drives run {damaged}, whose tables are damaged; what is served stays as it is",
+                f"a process drives run {damaged}, whose tables are damaged; {SERVED_STAYS}",
                 where=f"run {damaged}",
                 fix="stop it, then run the command again",
             )
@@ -145,7 +145,7 @@ def _is_driven(settings: Settings, run: Name) -> bool:
 def _require_ended_epoch(settings: Settings, run: Name) -> None:
     if _is_driven(settings, run):
         raise TryAgain(
-            f"run {run} has not ended its epoch within {settings.lease_seconds:.0f} s; what is served stays as it is",
+            f"run {run} has not ended its epoch within {settings.lease_seconds:.0f} s; {SERVED_STAYS}",
             where=f"run {run}",
             fix="look at `lk speed status`, then run the command again",
         )
@@ -180,7 +180,7 @@ def _wait(
             raise _Behind(
                 f"run {run.id} has not reached what is served within {patience:.0f} s",
                 where=gap,
-                fix="look at `lk speed status`, then run the command again; what is served stays as it is",
+                fix=f"look at `lk speed status`, then run the command again; {SERVED_STAYS}",
             )
 
     retry_on(_Behind, require_caught_up, patience, every=0.2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from core.catalog import Catalog
 from core.errors import NEW_RUN, Refused
 from core.identifiers import Name
-from infra.control.log_history import require_log_of_history, require_log_of_run
+from infra.control.log_history import require_log_of_history, require_log_of_run, require_no_lost_records_of_run
 from infra.control.manifest import Epoch, last_epoch, read_up_to
 from infra.control.runs import Run
 from infra.kafka import log_checks
@@ -23,7 +23,7 @@ def require_startable(settings: Settings, catalog: Catalog, run: Run) -> None:
     last = last_epoch(settings, run.id)
     require_unread_records(settings, run, last)
     if last:
-        _require_no_lost_records(settings, run, last)
+        require_no_lost_records_of_run(settings, run.id, last, tuple(run.topics), fix=log_checks.RESTORE_LOG)
         require_log_of_run(settings, run.id, fix=log_checks.RESTORE_LOG)
     else:
         require_log_of_history(settings, run.topics, run.origin, fix=log_checks.RESTORE_LOG)
@@ -35,12 +35,6 @@ def require_unread_records(settings: Settings, run: Run, last: Epoch | None) -> 
     fix = f"{log_checks.KEEP_RECORDS}; then {NEW_RUN}"
     where = f"run {run.id}, which has not read them"
     log_checks.require_unread_records(settings, run.topics, position, where=where, fix=fix)
-
-
-def _require_no_lost_records(settings: Settings, run: Run, last: Epoch) -> None:
-    """Raises Refused when the log ends before what the run has read: other records will get these offsets."""
-    where = f"run {run.id}, epoch {last.number}; what is served stays as it is"
-    log_checks.require_no_lost_records(settings, tuple(run.topics), last.end, where=where, fix=log_checks.RESTORE_LOG)
 
 
 def require_same_history(settings: Settings, run: Run) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from core.catalog import Catalog
-from core.errors import Refused
+from core.errors import SERVED_STAYS, Refused
 from core.identifiers import Name
 
 _NEW_DEFINITION = """serve the new definition (docs/runbooks/change-a-view.md):
@@ -43,7 +43,7 @@ def remedies(first: str = "") -> str:
 
 def definition_refusal(changed: Sequence[str], created: str, *, where: str, first: str = "") -> Refused:
     """The error for changed definitions; ``created`` says since when, such as ``run r1 was declared``."""
-    what = f"definitions changed since {created}: {', '.join(changed)}; what is served stays as it is"
+    what = f"definitions changed since {created}: {', '.join(changed)}; {SERVED_STAYS}"
     return Refused(what, where=where, fix=remedies(first))
 
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import reduce
 from operator import or_
 
 import pyarrow.compute as pc
 
 from core.cut import Cut
-from core.errors import Refused
+from core.errors import SERVED_STAYS, Refused
 from core.identifiers import Name
 from core.log_mark import LogMark, mark_of_row
 from core.positions import LogPartition
 from infra.control import runs
 from infra.control.epoch_search import last_epoch_where
-from infra.control.manifest import epoch_numbered, last_epoch
+from infra.control.manifest import Epoch, epoch_numbered, last_epoch
 from infra.control.runs import Run
 from infra.kafka import log_checks
 from infra.kafka.log_marks import RecordReader, log_differs, other_records, record_reader
@@ -63,9 +63,15 @@ def _marks(settings: Settings, run: Run) -> Mapping[LogPartition, LogMark]:
 def _require_log_of_topic(settings: Settings, run: Name, topic: Name, fix: str) -> None:
     last = last_epoch(settings, run)
     assert last is not None, "the run has marks"
-    where = f"run {run}, epoch {last.number}; what is served stays as it is"
-    log_checks.require_no_lost_records(settings, [topic], last.end, where=where, fix=fix)
+    require_no_lost_records_of_run(settings, run, last, [topic], fix=fix)
     require_log_of_run(settings, run, [topic], fix=fix)
+
+
+def require_no_lost_records_of_run(
+    settings: Settings, run: Name, last: Epoch, topics: Sequence[Name], *, fix: str
+) -> None:
+    """Raises Refused when the log ends before what the run has read: other records will get these offsets."""
+    log_checks.require_no_lost_records(settings, topics, last.end, where=_where(run, last), fix=fix)
 
 
 def require_log_of_run(settings: Settings, run: Name, topics: Collection[Name] | None = None, *, fix: str) -> None:
@@ -87,8 +93,11 @@ def require_log_of_run(settings: Settings, run: Name, topics: Collection[Name] |
             partitions = {
                 partition: _first_other(settings, reader, run, partition, mark) for partition, mark in others.items()
             }
-            where = f"run {run}, epoch {last.number}; what is served stays as it is"
-            raise log_differs(partitions, where=where, fix=fix)
+            raise log_differs(partitions, where=_where(run, last), fix=fix)
+
+
+def _where(run: Name, last: Epoch) -> str:
+    return f"run {run}, epoch {last.number}; {SERVED_STAYS}"
 
 
 def _first_other(
@@ -116,7 +125,7 @@ def require_same_records(settings: Settings, archive: Archive, *, fix: str, ends
 
     It compares the last record of each partition that both have; with ``ends``, the last one below these.
     """
-    where = f"{archive.path}; what is served stays as it is"
+    where = f"{archive.path}; {SERVED_STAYS}"
     with record_reader(settings) as reader:
         marks = _archived(archive, {partition: end - 1 for _, partition, end in (ends or archive.ends).ends})
         if others := other_records(reader, marks):

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from core.catalog import Catalog
-from core.errors import TryAgain
+from core.errors import SERVED_STAYS, TryAgain
 from core.sealed_topic import erased_in, sealed_topic, subject_field
 from infra.settings import Settings
 
@@ -39,5 +39,5 @@ def require_newest_erasures(settings: Settings, catalog: Catalog) -> None:
         raise TryAgain(
             "a person was erased meanwhile",
             where="control.erasures",
-            fix="run the command again; what is served stays as it is",
+            fix=f"run the command again; {SERVED_STAYS}",
         )

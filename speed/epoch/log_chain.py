@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from core.errors import TryAgain
+from core.errors import SERVED_STAYS, TryAgain
 from core.log_mark import LogMark
 from core.positions import LogPartition
 from infra.control.manifest import last_epoch
@@ -80,7 +80,7 @@ class LogChain:
         assert self._marks is not None
         self._reader = self._reader or RecordReader(self._settings)
         read = {(str(span.topic), span.partition) for span in planned.spans}
-        where = f"run {self._run.id}, before epoch {planned.number}; what is served stays as it is"
+        where = f"run {self._run.id}, before epoch {planned.number}; {SERVED_STAYS}"
         before = {partition: mark for partition, mark in self._marks.items() if partition in read}
         require_same_log(self._reader, before, where=where, fix=self._fix)
         ends = [(span.topic, span.partition, span.end) for span in planned.spans]
