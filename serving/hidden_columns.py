@@ -17,6 +17,8 @@ from infra.trino.access_rules import Access, read_access, role_of, sees_personal
 from infra.trino.metastore import sql_literal
 
 CURRENT_USER = "current_user"
+NOT_HIDDEN = "personal data is not hidden yet"
+HIDE = "`lk batch` or `lk speed start` publishes what is declared now"
 _QUERY = "the query of the view"
 
 

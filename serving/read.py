@@ -126,7 +126,7 @@ def what_is_hidden(settings: Settings, catalog: Catalog, view: Name, *, publish:
     hidden = hidden_columns.hidden_from_reader(settings, catalog, view)
     last = last_done(settings) if hidden and publish is None else None
     if last and view in last.sql and not hidden_columns.hides(settings, catalog, view, last.sql[view]):
-        return "personal data is not hidden yet: `lk batch` or `lk speed start` publishes what is declared now"
+        return f"{hidden_columns.NOT_HIDDEN}: {hidden_columns.HIDE}"
     return hidden
 
 

@@ -26,7 +26,7 @@ from infra.settings import Settings
 from infra.trino import served_views
 from infra.trino.served_views import Served
 from serving import ledger, replace_views, whole_tables
-from serving.hidden_columns import has_personal, hides
+from serving.hidden_columns import HIDE, NOT_HIDDEN, has_personal, hides
 from serving.ledger import PartitionCounts, ServedState, ViewCounts
 from serving.publish import changed_since, declared_pins
 
@@ -106,8 +106,7 @@ def _shown_to_all(settings: Settings, catalog: Catalog, sql: Mapping[Name, str],
         for view in pins
         if view in sql and has_personal(catalog, view) and not hides(settings, catalog, view, sql[view])
     ]
-    fix = "`lk batch` or `lk speed start` publishes what is declared now"
-    return [f"personal data is not hidden yet in {', '.join(shown)}: {fix}"] if shown else []
+    return [f"{NOT_HIDDEN} in {', '.join(shown)}: {HIDE}"] if shown else []
 
 
 def _stopped_runs(settings: Settings, pins: dict[Name, Pin]) -> list[str]:
