@@ -128,5 +128,5 @@ def load_usable(settings: Settings, *needed: tuple[str, str]) -> Catalog:
     if problems and not set(needed) <= catalog.files.keys():
         raise definition_files.mistakes_refused(problems)
     for problem in problems:
-        click.echo(several_lines(f"lk: not used, because of a mistake: {problem}"), err=True)
+        click.echo(several_lines(f"lk: {problem.not_used}"), err=True)
     return catalog

@@ -73,7 +73,7 @@ def _down(process: local_stack.ServerState) -> str:
 
 
 def _mistake(problem: DefinitionProblem) -> str:
-    return f"a definition is not used, because of a mistake: {problem}"
+    return f"a definition is {problem.not_used}"
 
 
 def watch(settings: Settings, catalog: Catalog, every: int | None, report: Callable[[ViewAlarms], None]) -> None:

@@ -26,6 +26,11 @@ class DefinitionProblem:
     def __str__(self) -> str:
         return f"{self.file}:{self.line}: {self.text}"
 
+    @property
+    def not_used(self) -> str:
+        """That the definition is not used, for people who use the others."""
+        return f"not used, because of a mistake: {self}"
+
 
 def located_problems(path: Path, definition: Definition, mistakes: list[Mistake]) -> Iterator[DefinitionProblem]:
     """The mistakes of a definition, each with its line."""
