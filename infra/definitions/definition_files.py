@@ -6,7 +6,7 @@ import hashlib
 import importlib.util
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -100,9 +100,7 @@ def _read(settings: Settings) -> tuple[Catalog, list[DefinitionProblem]]:
             text = f"{_kind(definition)} {definition.name!r} is defined already, in {other.path}"
             mistake = Mistake(type(definition).__name__, definition.name, text)
             problems.extend(located_problems(item.path, definition, [mistake]))
-    definitions = [item.definition for item in first.values()]
-    topics = {definition.name: definition for definition in definitions if isinstance(definition, Topic)}
-    views = {definition.name: definition for definition in definitions if isinstance(definition, View)}
+    topics, views = _topics_and_views(first.values())
     for item in first.values():
         wrong = [*mistakes(item.definition, topics), *pattern_mistakes(item.definition)]
         problems.extend(located_problems(item.path, item.definition, wrong))
@@ -111,6 +109,13 @@ def _read(settings: Settings) -> tuple[Catalog, list[DefinitionProblem]]:
     broken = {problem.file for problem in problems}
     usable = {key: item for key, item in first.items() if str(item.path) not in broken}
     return _catalog(_without_broken_sources(usable)), sorted(set(problems))
+
+
+def _topics_and_views(located: Iterable[_Located]) -> tuple[dict[str, Topic], dict[str, View]]:
+    definitions = [item.definition for item in located]
+    topics = {definition.name: definition for definition in definitions if isinstance(definition, Topic)}
+    views = {definition.name: definition for definition in definitions if isinstance(definition, View)}
+    return topics, views
 
 
 def _without_broken_sources(located: dict[tuple[str, str], _Located]) -> dict[tuple[str, str], _Located]:
@@ -128,10 +133,8 @@ def _needs(definition: Definition) -> set[tuple[str, str]]:
 
 
 def _catalog(located: dict[tuple[str, str], _Located]) -> Catalog:
-    definitions = [item.definition for item in located.values()]
-    topics = {definition.name: definition for definition in definitions if isinstance(definition, Topic)}
-    views = {definition.name: definition for definition in definitions if isinstance(definition, View)}
-    routes = {definition.name: definition for definition in definitions if isinstance(definition, Route)}
+    topics, views = _topics_and_views(located.values())
+    routes = {item.definition.name: item.definition for item in located.values() if isinstance(item.definition, Route)}
     files = {key: str(item.path) for key, item in located.items()}
     examples = {item.definition.name: item.example for item in located.values() if item.example is not None}
     return Catalog(_named(topics), _named(views), files, _named(routes), _named(examples))
