@@ -12,6 +12,8 @@ from core.sample_spec import BlockGenerator, EventGenerator
 EVENT_TIME = "event_time"  # the column with the time of an event, whichever field it comes from
 FIELD_TYPES = ("string", "bigint", "boolean", "timestamp")  # and decimal(p,s)
 FEW_QUARANTINED = 10  # this many quarantined records of a topic are never too many
+JSON_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.@$-]*\Z")
+JSON_NAME_RULE = "begin with a letter; then letters, digits and _ . @ $ -"  # JSON_NAME in words
 DECIMAL = re.compile(r"decimal\((\d{1,2}),(\d{1,2})\)\Z")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +54,18 @@ def is_decimal(kind: str) -> bool:
     """Whether a type is a valid ``decimal(p,s)`` of Spark."""
     match = DECIMAL.match(kind)
     return match is not None and 1 <= int(match[1]) <= 38 and int(match[2]) <= int(match[1])
+
+
+def type_mistake(part: Any, kind: str, kinds: Sequence[str]) -> Mistake | None:
+    """The mistake of a type that is none of ``kinds`` and no decimal; None without one."""
+    if kind in kinds or is_decimal(kind):
+        return None
+    return mistake_in(part, f"type {kind!r} must be one of {', '.join(kinds)}, decimal(p,s)")
+
+
+def group_mistake(groups: int, fields: int) -> Mistake:
+    """The mistake of a pattern of lines that has another number of groups than its topic has fields."""
+    return Mistake("Lines", "", f"the pattern has {groups} groups for {fields} fields")
 
 
 def source_mistakes(part: Any, topics: Mapping[str, Any]) -> Iterator[Mistake]:

@@ -9,11 +9,17 @@ from decimal import Decimal, InvalidOperation
 
 from core.event_columns import DELETED
 from core.record_keys import KEY_ENCODINGS, TEXT
-from core.topic import EVENT_TIME, FIELD_TYPES, Field, Json, Lines, Topic, Version
-from core.validation.mistake import Mistake, column_names, is_decimal, mistake_in, name_mistakes
+from core.topic import EVENT_TIME, FIELD_TYPES, JSON_NAME, JSON_NAME_RULE, Field, Json, Lines, Topic, Version
+from core.validation.mistake import (
+    Mistake,
+    column_names,
+    group_mistake,
+    is_decimal,
+    mistake_in,
+    name_mistakes,
+    type_mistake,
+)
 from core.validation.sealed_mistakes import sealed_mistakes
-
-_JSON_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.@$-]*\Z")
 
 
 def topic_mistakes(topic: Topic) -> Iterator[Mistake]:
@@ -67,8 +73,8 @@ def _key_encoding(topic: Topic, key: Field | None) -> Iterator[Mistake]:
 
 
 def _field(field: Field) -> Iterator[Mistake]:
-    if field.type not in FIELD_TYPES and not is_decimal(field.type):
-        yield mistake_in(field, f"type {field.type!r} must be one of {', '.join(FIELD_TYPES)}, decimal(p,s)")
+    if mistake := type_mistake(field, field.type, FIELD_TYPES):
+        yield mistake
         return
     if field.time_format is not None and field.type != "timestamp":
         yield mistake_in(field, "time_format is only for timestamps")
@@ -98,10 +104,8 @@ def _json(topic: Topic, json: Json) -> Iterator[Mistake]:
     for version in json.versions:
         yield from _version(topic, version)
         for name in (json.version_name, *version.names):
-            if not _JSON_NAME.match(name):
-                yield mistake_in(
-                    version, f"JSON name {name!r} must begin with a letter; then letters, digits and _ . @ $ -"
-                )
+            if not JSON_NAME.match(name):
+                yield mistake_in(version, f"JSON name {name!r} must {JSON_NAME_RULE}")
             if spellings.setdefault(name.lower(), name) != name:
                 yield mistake_in(version, f"JSON names {name!r} and {spellings[name.lower()]!r} differ only in case")
 
@@ -126,4 +130,4 @@ def _lines(topic: Topic, lines: Lines) -> Iterator[Mistake]:
     except re.error:
         return  # Java's syntax has more than Python's; the check with Spark covers it
     if groups != len(topic.fields):
-        yield Mistake("Lines", "", f"the pattern has {groups} groups for {len(topic.fields)} fields")
+        yield group_mistake(groups, len(topic.fields))

@@ -9,7 +9,7 @@ from typing import Any
 from core.gate_checks import DEFAULTS
 from core.measures import Count, First, Latest, Max, Measure, Min, Sum
 from core.topic import EVENT_TIME, Topic
-from core.validation.mistake import Mistake, column_names, is_decimal, mistake_in, name_mistakes, source_mistakes
+from core.validation.mistake import Mistake, column_names, mistake_in, name_mistakes, source_mistakes, type_mistake
 from core.view import APPEND_TIME, PROCESSING_TIME, Fresh, Keyed, Reach, Rollup, Total, View, Window
 
 COLUMN_TYPES = ("string", "bigint", "int", "boolean", "date", "timestamp")  # and decimal(p,s)
@@ -142,8 +142,8 @@ def _measure(measure: Measure) -> Iterator[Mistake]:
 
 
 def _column(part: Any, kind: str) -> Iterator[Mistake]:
-    if kind not in COLUMN_TYPES and not is_decimal(kind):
-        yield mistake_in(part, f"type {kind!r} must be one of {', '.join(COLUMN_TYPES)}, decimal(p,s)")
+    if mistake := type_mistake(part, kind, COLUMN_TYPES):
+        yield mistake
 
 
 def _exploded(view: Rollup, topics: Mapping[str, Topic]) -> Iterator[Mistake]:

@@ -6,16 +6,15 @@ import re
 from collections.abc import Collection, Iterable
 
 from core.reserved import RESERVED
-from core.topic import EVENT_TIME
+from core.topic import EVENT_TIME, JSON_NAME
 
 LONGEST = 50  # characters; a view adds words such as _sum
-_JSON_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.@$-]*")  # those that a topic can declare
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 def is_declarable(json_name: str) -> bool:
     """Whether a topic can declare a member of this name."""
-    return len(json_name) <= LONGEST and _JSON_NAME.fullmatch(json_name) is not None
+    return len(json_name) <= LONGEST and JSON_NAME.match(json_name) is not None
 
 
 def field_names(json_names: Iterable[str]) -> dict[str, str]:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 from core.errors import Refused
 from core.identifiers import Name
-from core.topic import EVENT_TIME
+from core.topic import EVENT_TIME, JSON_NAME_RULE
 from flows.new_topic.event_time_guess import event_time_of
 from flows.new_topic.field_guesses import FieldGuess, guess_fields
-from flows.new_topic.field_names import field_names, is_declarable, unused
+from flows.new_topic.field_names import LONGEST, field_names, is_declarable, unused
 from flows.new_topic.sample_file import JsonRecord
 from flows.new_topic.unsure_notes import notes_on_guesses, notes_on_names
 
@@ -79,7 +79,7 @@ def _json_names(records: Sequence[JsonRecord]) -> tuple[tuple[str, ...], tuple[s
         raise Refused(
             "the records have no member that a topic can declare",
             where=f"line {records[0].line}",
-            fix="names begin with a letter; then letters, digits and _ . @ $ -, at most 50 characters",
+            fix=f"names {JSON_NAME_RULE}, at most {LONGEST} characters",
         )
     if len(declared) > MOST_FIELDS:
         raise Refused(

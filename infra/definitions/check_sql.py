@@ -18,7 +18,7 @@ from core.identifiers import Name
 from core.measures import Sum
 from core.route import Route
 from core.topic import Json, Lines, Topic
-from core.validation.mistake import Mistake
+from core.validation.mistake import Mistake, group_mistake
 from core.view import Check, Fresh, Keyed, Rollup, Total, View
 from infra.definitions import probe_values
 from infra.definitions.expression_types import array, boolean, declared, exact, measured, string, time
@@ -68,7 +68,7 @@ def _pattern(
         return
     actual_groups = compiled.matcher("").groupCount()
     if groups is not None and actual_groups != groups:
-        yield Mistake(kind, name, f"the pattern has {actual_groups} groups for {groups} fields")
+        yield group_mistake(actual_groups, groups)
 
 
 def _upcasts(spark: SparkSession, json: Json) -> Iterator[Mistake]:
