@@ -56,6 +56,10 @@ class Catalog:
         sources = self.sources(chosen)
         return Catalog({name: self.topics[name] for name in sources}, chosen, self.files)
 
+    def only_topics(self, topics: Iterable[Name]) -> Catalog:
+        """Some of the topics, without a view."""
+        return Catalog({name: self.topics[name] for name in topics}, {})
+
     @property
     def reproducible(self) -> tuple[Name, ...]:
         """The views that builds and replays can reproduce from the log, sorted."""

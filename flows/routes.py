@@ -167,7 +167,7 @@ def _is_todays(catalog: Catalog, run: RouteRun) -> bool:
 def _declare(settings: Settings, catalog: Catalog, route: Name, *, replays: bool) -> RouteRun:
     table_paths.open_lake(settings)
     sources = [Name(source) for source in catalog.route(route).sources]
-    topic_admin.create_topics(settings, Catalog({source: catalog.topics[source] for source in sources}, {}))
+    topic_admin.create_topics(settings, catalog.only_topics(sources))
     ids = kafka_admin.topic_ids(settings, sources)
     with locks.hold(settings, "routes") as lease:
         run = RouteRun(runs.new_run_id(settings), route, catalog.route_digest(route), ids, replays)

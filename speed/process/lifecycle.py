@@ -91,7 +91,7 @@ def declare(
     sources = catalog.sources(catalog.views)
     if not sources:
         raise Usage("there are no views", fix="add one: see docs/add-a-view.md")
-    topic_admin.create_topics(settings, Catalog({t: catalog.topics[t] for t in sources}, {}))
+    topic_admin.create_topics(settings, catalog.only_topics(sources))
     topic_ids = kafka_admin.topic_ids(settings, sources)
     require_log_of_history(settings, topic_ids, prefix if prefix.ends else start, fix=log_checks.RESTORE_LOG)
     run = Run(
