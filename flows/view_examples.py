@@ -16,14 +16,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.errors import PySparkException
 from pyspark.sql import functions as fn
 
 from core.catalog import Catalog
 from core.compute.example_rows import Way, example_rows, ways_of
 from core.compute.row_pairs import Row, differing_columns, pair_rows
 from core.decoding.decode import decode
-from core.errors import Refused
 from core.example import (
     Cells,
     Example,
@@ -38,10 +36,9 @@ from core.record_keys import encode_key
 from core.topic import Topic
 from core.view import ROWS, Keyed, View, visible_columns
 from infra.kafka.input_files import key_extractor
-from infra.library_errors import first_line
 from infra.settings import Settings
+from infra.spark.few_rows import session_for_few_rows
 from infra.spark.frames import frame_of
-from infra.spark.session import temporary_session
 from speed.epoch.topic_results import Rows, in_window
 
 if TYPE_CHECKING:
@@ -51,12 +48,7 @@ _KAFKA = pa.schema(
     {"key": pa.binary(), "value": pa.binary(), "topic": pa.string(), "partition": pa.int32(), "offset": pa.int64()}
     | {"timestamp": pa.timestamp("us", tz="UTC"), "timestampType": pa.int32()}
 )
-# Generated code takes longer to compile than these rows to interpret.
-_FEW_ROWS = {
-    "spark.sql.shuffle.partitions": "1",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
+_FIND_VIEW = "run `lk views check`; `lk views test VIEW` shows which view it is"
 _STRIDE = 1_000  # the records of example n are decoded in partitions from n times this number
 
 
@@ -102,12 +94,9 @@ def run_examples(settings: Settings, catalog: Catalog, views: Iterable[str] = ()
         except ValueError as e:
             results[view.name] = replace(results[view.name], result="failed", error=str(e))
     if tasks:
-        local = settings.model_copy(update={"spark_master": "local[*]"})
-        with temporary_session(local, "views-test", _FEW_ROWS) as spark:
-            try:
-                computed = _compute(spark, catalog, tasks)
-            except PySparkException as e:
-                raise _not_computed(e, [task.view.name for task in tasks]) from None
+        where = f"views {', '.join(task.view.name for task in tasks)}"[:200]
+        with session_for_few_rows(settings, "views-test", "the examples", where=where, fix=_FIND_VIEW) as spark:
+            computed = _compute(spark, catalog, tasks)
         results |= {task.view.name: _compare(catalog, task, computed) for task in tasks}
     return tuple(results.values())
 
@@ -119,12 +108,6 @@ def _require_keys(catalog: Catalog, records: Mapping[str, Sequence[ExampleRecord
         for record in of_topic:
             if record.key is not None and encode_key(encoding, record.key) is None:
                 raise ValueError(f"topic {topic}: key {record.key!r} is not in the topic's key encoding, {encoding}")
-
-
-def _not_computed(error: PySparkException, views: Sequence[str]) -> Refused:
-    message = first_line(error.getMessage() or str(error))
-    fix = "run `lk views check`; `lk views test VIEW` shows which view it is"
-    return Refused(f"Spark cannot compute the examples: {message}", where=f"views {', '.join(views)}"[:200], fix=fix)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from core.catalog import Catalog
@@ -14,7 +13,6 @@ from core.compute.keyed_events import pack
 from core.compute.keyed_rows import source_rows, touched_units
 from core.compute.partial_rows import partial
 from core.decoding.decode import decode
-from core.errors import Refused
 from core.event_columns import ERROR, RAW_COLUMNS
 from core.identifiers import Name
 from core.positions import RecordPosition
@@ -27,22 +25,15 @@ from flows.trace.stages import Decoded
 from flows.trace.unit_events import unit_events
 from infra.control.pins import Pin
 from infra.lake.arrow_types import arrow_schema
-from infra.library_errors import first_line
 from infra.settings import Settings
+from infra.spark.few_rows import session_for_few_rows
 from infra.spark.frames import frame_of
-from infra.spark.session import temporary_session
 
 _KAFKA = pa.schema(
     {"key": pa.binary(), "value": pa.binary(), "topic": pa.string(), "partition": pa.int32(), "offset": pa.int64()}
     | {"timestamp": pa.timestamp("us", tz="UTC"), "timestampType": pa.int32()}
     | {"headers": pa.list_(pa.struct({"key": pa.string(), "value": pa.binary()}))}
 )
-# Generated code takes longer to compile than one row to interpret.
-_ONE_ROW = {
-    "spark.sql.shuffle.partitions": "1",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
 
 
 @dataclass(frozen=True)
@@ -73,13 +64,8 @@ def compute(
     Keyed views that are served, by ``pins``, are computed with and without it, too. Raises Refused when Spark cannot
     compute a view.
     """
-    local = settings.model_copy(update={"spark_master": "local[*]"})
-    with temporary_session(local, "trace", _ONE_ROW) as spark:
-        try:
-            return _compute(spark, settings, catalog, position, raw, views, pins)
-        except PySparkException as e:
-            message = first_line(e.getMessage() or str(e))
-            raise Refused(f"Spark cannot compute this record: {message}", where=f"views {', '.join(views)}") from None
+    with session_for_few_rows(settings, "trace", "this record", where=f"views {', '.join(views)}") as spark:
+        return _compute(spark, settings, catalog, position, raw, views, pins)
 
 
 def _compute(
