@@ -19,6 +19,7 @@ from core.event_columns import ERROR
 from core.gate_checks import (
     BROKEN,
     CONTROL_TOTAL,
+    NO_RESULT,
     BuildFacts,
     CheckOutcome,
     GateCheck,
@@ -161,7 +162,7 @@ def _require_spark(spark: SparkSession, settings: Settings) -> None:
 
 def _rows(catalog: Catalog, claim: Claim, result: _SuiteResult, now: datetime) -> list[CheckResult]:
     outcomes = {outcome.name: outcome for outcome in result.outcomes}
-    missing = CheckOutcome("", success=False, crash="it gave no result")
+    missing = CheckOutcome("", success=False, crash=NO_RESULT)
     return [
         _row(catalog, claim, result, check, outcomes.get(check.name, missing), now) for check in result.suite.checks
     ]

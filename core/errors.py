@@ -8,6 +8,7 @@ from typing import Any
 REPAIR = "`lk scrub` names every damaged file, `lk repair` brings back what can come back"
 NEW_RUN = "start a new run: `lk speed start --new`; in Kappa `lk replay start`, then `lk switch kappa`"
 SERVED_STAYS = "what is served stays as it is"
+REPORT_BUG = "report this as a bug"
 RESUME_RUN = "`lk speed start`, or `lk replay start` for a replay in progress"
 
 

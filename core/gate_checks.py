@@ -19,6 +19,7 @@ from core.topic import EVENT_TIME, Json, Topic
 from core.unix_time import epoch_millis
 from core.view import ROWS, Keyed, Rollup, View
 
+NO_RESULT = "it gave no result"
 CONTROL_TOTAL = "control_total"
 DEFAULTS = (CONTROL_TOTAL, "complete", "written", "well_formed", "unique_keys", "not_empty", "not_fewer_rows")
 BROKEN = "records"  # column of a topic's frame, which has one row per value of ERROR: how many records have that value
@@ -136,7 +137,7 @@ def refusals(suite: Sequence[GateCheck], outcomes: Sequence[CheckOutcome]) -> tu
 
 def _refusal(check: GateCheck, outcome: CheckOutcome | None) -> str:
     if outcome is None:
-        return f"{check.name}: it gave no result"
+        return f"{check.name}: {NO_RESULT}"
     if outcome.crash:
         return f"{check.name} ({check.severity}): it cannot be evaluated: {outcome.crash}"
     if outcome.success or check.severity == "warning":

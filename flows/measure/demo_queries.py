@@ -11,7 +11,7 @@ from typing import Any
 from core.catalog import Catalog
 from core.compute import epoch_range
 from core.cut import Cut
-from core.errors import Refused
+from core.errors import REPORT_BUG, Refused
 from core.identifiers import Name, joined, quoted
 from core.measures import Count
 from core.record_counts import RecordCounts, account_for, of_topic
@@ -183,7 +183,7 @@ def table(settings: Settings, view: Name, keys: str, values: str) -> Table:
     width = keys.count(",") + 1
     by_key = {tuple(map(_plain, row[:width])): tuple(map(_plain, row[width:])) for row in rows}
     if len(by_key) != len(rows):
-        raise Refused(f"view {view} has repeated keys", fix="report this as a bug")
+        raise Refused(f"view {view} has repeated keys", fix=REPORT_BUG)
     return by_key
 
 

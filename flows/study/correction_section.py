@@ -9,7 +9,7 @@ from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
-from core.errors import Refused
+from core.errors import REPORT_BUG, Refused
 from core.evidence.measurement import DAYS, ONE_DAY, TOTAL, WHOLE, Measurement
 from core.identifiers import Name
 from flows.demo.readers import Readers, account, count_query, epoch_counts, timeline
@@ -78,7 +78,7 @@ def _whole_history(subject: Subject) -> list[Measurement]:
     with load.in_background(readers.run):
         changed = _change(subject, readers)
     if _volume(subject) != 2 * volume:
-        raise Refused(f"the corrected volume is {_volume(subject):,}, not twice {volume:,}", fix="report this as a bug")
+        raise Refused(f"the corrected volume is {_volume(subject):,}, not twice {volume:,}", fix=REPORT_BUG)
     (run,) = [run for run in runs.read_runs(subject.settings) if run.id not in before]
     moments = (lambda_times if subject.planned.mode == "lambda" else kappa_times)(subject.settings, run, changed.at)
     seconds = changed.ended - changed.began
@@ -142,7 +142,7 @@ def _edit(subject: Subject, old: str, new: str) -> None:
     path = rule_file(subject)
     text = path.read_text("utf-8")
     if text.count(old) != 1:
-        raise Refused("the rule is not in the file once", where=str(path), fix="report this as a bug")
+        raise Refused("the rule is not in the file once", where=str(path), fix=REPORT_BUG)
     path.write_text(text.replace(old, new), "utf-8")
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from core.errors import LkError, Refused, TryAgain
+from core.errors import REPORT_BUG, LkError, Refused, TryAgain
 from core.evidence.measurement import Measurement
 from core.identifiers import Name
 from flows import overview, speed, stack
@@ -65,7 +65,7 @@ def _process(subject: Subject, run: Name, process: str) -> list[Measurement]:
     with load.flowing(settings, catalog, next(SEEDS), RATE):
         began = time.monotonic()
         if not live_system.kill(settings, process):
-            raise Refused(f"{process} did not run", where=str(settings.run_dir), fix="report this as a bug")
+            raise Refused(f"{process} did not run", where=str(settings.run_dir), fix=REPORT_BUG)
         load.wait_for(lambda: bool(overview.status(settings).unhealthy), "an alert", every=0.1)
         alerted = time.monotonic()
         # A client of this process that had a connection to the broker before fails once.
@@ -100,5 +100,5 @@ def _armed(point: str) -> Iterator[None]:
 def _require_hit(subject: Subject, point: str) -> None:
     proof = faults.proof(subject.settings, point)
     if not proof.is_file():
-        raise Refused(f"nothing was killed at {point}", where=str(proof), fix="report this as a bug")
+        raise Refused(f"nothing was killed at {point}", where=str(proof), fix=REPORT_BUG)
     proof.unlink()

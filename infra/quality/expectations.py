@@ -29,7 +29,7 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
-from core.gate_checks import FRAME, CheckOutcome, GateCheck, holds
+from core.gate_checks import FRAME, NO_RESULT, CheckOutcome, GateCheck, holds
 from infra.library_errors import first_line
 
 _LOG = logging.getLogger("great_expectations")
@@ -176,7 +176,7 @@ def _outcome(result: Any) -> CheckOutcome:
     check = result.expectation_config.kwargs["check"]
     crash = _crash(result.exception_info)
     if crash or not result.result:
-        return CheckOutcome(check, success=False, crash=crash or "it gave no result")
+        return CheckOutcome(check, success=False, crash=crash or NO_RESULT)
     values = result.result
     return CheckOutcome(check, bool(result.success), values["observed_value"], values["details"]["expected"])
 

@@ -15,7 +15,7 @@ from batch.claim import claim
 from batch.gate import gate, require_passed
 from batch.land import land
 from core.catalog import Catalog
-from core.errors import Refused
+from core.errors import REPORT_BUG, Refused
 from core.identifiers import Name
 from core.sample_data.records import records
 from core.sample_spec import SampleSpec
@@ -167,7 +167,7 @@ def _require_whole(live: LiveInstance) -> None:
     wrong += [str(view) for view in state.rows if not view.ok]
     if wrong or not state.rows:
         reasons = "; ".join([*wrong, *state.unhealthy])
-        raise Refused(f"the instance does not add up: {reasons}", where=str(live.config), fix="report this as a bug")
+        raise Refused(f"the instance does not add up: {reasons}", where=str(live.config), fix=REPORT_BUG)
 
 
 def _timed(what: str, work: Callable[[], object]) -> None:
