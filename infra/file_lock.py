@@ -29,6 +29,15 @@ def locked(path: Path, patience: float, *, shared: bool = False) -> Iterator[boo
 
 
 @contextmanager
+def locked_or_raise(path: Path, patience: float, error: Exception) -> Iterator[None]:
+    """Holds the lock alone while the block runs. Raises ``error`` while another process holds it."""
+    with locked(path, patience) as is_held:
+        if not is_held:
+            raise error
+        yield
+
+
+@contextmanager
 def alone(path: Path, *, on_wait: Callable[[], None] | None = None) -> Iterator[None]:
     """Holds the lock alone while the block runs. Waits for it without limit, after a call of ``on_wait``."""
     path.parent.mkdir(parents=True, exist_ok=True)

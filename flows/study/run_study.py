@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from flows.study.settling_section import settling_section
 from flows.study.study_plan import StudyInstance, StudyPlan, missing_sections, rows_file, seconds_left
 from flows.study.subject import Subject
 from infra import measurement_files, study_files
-from infra.file_lock import locked
+from infra.file_lock import locked_or_raise
 from infra.progress_bar import console, drawn
 from infra.settings import Settings
 
@@ -83,24 +83,21 @@ def study(
     Raises Refused if other programs use the machine, unless ``label_busy``; or if the disk is too small. Raises
     TryAgain while another call measures in ``folder``.
     """
-    with alone(folder):
+    with measuring_alone(folder):
         return _study(base, plan, folder, label_busy=label_busy)
 
 
-@contextmanager
-def alone(folder: Path) -> Iterator[None]:
+def measuring_alone(folder: Path) -> AbstractContextManager[None]:
     """A block in which no other process measures in ``folder``. Raises TryAgain if one does.
 
     A second call would delete the instance of the first, and its rows would be those of a busy machine.
     """
-    with locked(folder / "study.lock", 0) as is_alone:
-        if not is_alone:
-            raise TryAgain(
-                "another `lk study` measures in this folder",
-                where=str(folder.absolute()),
-                fix="wait until it ends, then call it again: it measures what is still missing",
-            )
-        yield
+    error = TryAgain(
+        "another `lk study` measures in this folder",
+        where=str(folder.absolute()),
+        fix="wait until it ends, then call it again: it measures what is still missing",
+    )
+    return locked_or_raise(folder / "study.lock", 0, error)
 
 
 def _study(base: Settings, plan: StudyPlan, folder: Path, *, label_busy: bool) -> StudyResult:

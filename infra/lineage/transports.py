@@ -16,7 +16,7 @@ from openlineage.client.transport.http import ApiKeyTokenProvider, HttpConfig, H
 
 from core.errors import Refused
 from core.safe_text import one_line
-from infra.file_lock import locked
+from infra.file_lock import locked_or_raise
 from infra.settings.password_files import read_text
 
 PATIENCE = 2.0  # seconds that a process waits for a server in all
@@ -84,9 +84,9 @@ def append_line(file: Path, line: str, largest: int) -> None:
     Raises TimeoutError while another process holds the lock of the file.
     """
     data = line.encode() + b"\n"
-    with locked(file.with_name(f"{file.name}.lock"), PATIENCE) as is_held:
-        if not is_held:
-            raise TimeoutError("another process writes the file")
+    with locked_or_raise(
+        file.with_name(f"{file.name}.lock"), PATIENCE, TimeoutError("another process writes the file")
+    ):
         if file.exists() and file.stat().st_size + len(data) > largest:
             file.replace(file.with_name(file.name + _PREVIOUS))
         descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)

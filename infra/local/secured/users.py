@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from secrets import token_bytes
 from typing import Any
@@ -18,7 +18,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from core.errors import Refused, TryAgain
-from infra.file_lock import locked
+from infra.file_lock import locked_or_raise
 from infra.kafka import acls, admin_requests, quotas
 from infra.kafka.client_config import as_principal
 from infra.local.secured import kafka_quotas
@@ -81,17 +81,11 @@ def renew_secrets(settings: Settings, secrets: LocalSecrets) -> None:
         certificates.write_authority(secrets)
 
 
-@contextmanager
-def _alone(settings: Settings) -> Iterator[None]:
+def _alone(settings: Settings) -> AbstractContextManager[None]:
     """A block that one process at a time runs. Raises TryAgain while another one does."""
-    with locked(settings.run_dir / "secrets.lock", _PATIENCE) as is_alone:
-        if not is_alone:
-            raise TryAgain(
-                "another process makes the passwords of this instance",
-                where=str(settings.data),
-                fix="wait until it ends",
-            )
-        yield
+    what = "another process makes the passwords of this instance"
+    error = TryAgain(what, where=str(settings.data), fix="wait until it ends")
+    return locked_or_raise(settings.run_dir / "secrets.lock", _PATIENCE, error)
 
 
 def _password_files(settings: Settings, secrets: LocalSecrets) -> list[Path]:

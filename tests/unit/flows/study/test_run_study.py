@@ -7,15 +7,15 @@ import sys
 from pathlib import Path
 from subprocess import PIPE
 
-from flows.study.run_study import alone
+from flows.study.run_study import measuring_alone
 from tests.support.command import here, write_config
 
 _MEASURES = """
 import sys
 from pathlib import Path
-from flows.study.run_study import alone
+from flows.study.run_study import measuring_alone
 
-with alone(Path(sys.argv[1])):
+with measuring_alone(Path(sys.argv[1])):
     print("measures", flush=True)
     sys.stdin.read()
 """
@@ -36,7 +36,7 @@ def test_a_second_study_in_a_folder_is_refused_until_the_first_has_ended(tmp_pat
             "fix": "wait until it ends, then call it again: it measures what is still missing",
             "exit": 75,
         }
-        with alone(tmp_path / "another"):
+        with measuring_alone(tmp_path / "another"):
             first.kill()
     after = here(config, *second)
     assert (after.code, after.json["error"].partition(" GB")[0]) == (
@@ -46,7 +46,7 @@ def test_a_second_study_in_a_folder_is_refused_until_the_first_has_ended(tmp_pat
 
 
 def test_a_study_leaves_its_folder_free(tmp_path: Path) -> None:
-    with alone(tmp_path):
+    with measuring_alone(tmp_path):
         pass
-    with alone(tmp_path):
+    with measuring_alone(tmp_path):
         assert [path.name for path in tmp_path.iterdir()] == ["study.lock"]
