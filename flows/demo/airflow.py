@@ -101,7 +101,7 @@ def demo_airflow(base: Settings, folder: Path = FOLDER) -> DemoAirflow:
     note(f"queries count {sum(topic.count for topic in sent):,} records")
     api = AirflowApi(settings)
     dag_runs = (_scheduled(api), _reprocess(api))
-    with bar("reading every view and comparing it with plain Python"):
+    with bar(compare_numbers.COMPARING):
         run = run_roles.current_run(settings)
         assert run is not None
         load.wait_for_lag_zero(settings, run)

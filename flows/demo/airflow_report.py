@@ -9,7 +9,7 @@ from rich.text import Text
 
 from core.evidence.quantity import mebibytes
 from flows.demo.airflow import DagRunTimes, DemoAirflow
-from flows.demo.report_frame import checks_table, command, other_ports, print_report, short
+from flows.demo.report_frame import checks_part, command, other_ports, print_report, short
 from flows.measure.console import bare
 from infra.airflow_api import USER
 
@@ -23,7 +23,7 @@ def _parts(demo: DemoAirflow) -> Iterable[tuple[str, RenderableType]]:
     for dag_run in demo.dag_runs:
         yield f"{dag_run.dag}, {dag_run.kind}: {dag_run.seconds:.0f} s", _tasks(dag_run)
     yield "Asset events, which can start your own DAGs", Text("\n".join(demo.events))
-    yield "Every number, counted in plain Python and by Trino", checks_table(demo.checks, "expected", "actual")
+    yield checks_part(demo.checks, "expected", "actual")
 
 
 def _tasks(dag_run: DagRunTimes) -> RenderableType:

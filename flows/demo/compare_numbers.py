@@ -23,6 +23,8 @@ from flows.overview import Overview
 from infra.kafka.producer import Acknowledged
 from infra.settings import Settings
 
+COMPARING = "reading every view and comparing it with plain Python"
+
 
 def traffic(settings: Settings, log: Path) -> list[NumberCheck]:
     """The two views of the access log: its totals, and every row of the hourly view."""

@@ -10,7 +10,7 @@ from rich.text import Text
 from flows.demo import report_switch
 from flows.demo.connection import Connection
 from flows.demo.quality_warnings import QualityWarning
-from flows.demo.report_frame import checks_table, command, other_ports, print_report, short
+from flows.demo.report_frame import checks_part, command, other_ports, print_report, short
 from flows.demo.report_switch import FRESHNESS
 from flows.demo.run_demo import Demo
 from flows.measure.console import bare, mark
@@ -35,8 +35,7 @@ def _parts(demo: Demo) -> Iterable[tuple[str, RenderableType]]:
     yield "Freshness of Lambda while `lk batch` runs", _freshness(demo)
     yield from report_switch.parts(demo.switched)
     yield "Data quality: failed checks of severity warning, which refuse no build", _warnings(demo.warnings)
-    numbers = checks_table(demo.checks, "counted in Python", "answered by Trino")
-    yield "Every number, counted in plain Python and by Trino", numbers
+    yield checks_part(demo.checks, "counted in Python", "answered by Trino")
 
 
 def _sent(demo: Demo) -> RenderableType:

@@ -31,12 +31,12 @@ def print_report(
     out.print(next_steps, soft_wrap=True)
 
 
-def checks_table(checks: Sequence[NumberCheck], expected: str, actual: str) -> RenderableType:
-    """A row for each check; ``expected`` and ``actual`` are the titles of its two texts."""
+def checks_part(checks: Sequence[NumberCheck], expected: str, actual: str) -> tuple[str, RenderableType]:
+    """The part with a row for each check; ``expected`` and ``actual`` are the titles of its two texts."""
     table = bare("", "number", expected, actual, left=2)
     for check in checks:
         table.add_row(mark(check.ok), check.what, check.expected, check.actual)
-    return table
+    return "Every number, counted in plain Python and by Trino", table
 
 
 def command() -> str:

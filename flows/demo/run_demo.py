@@ -171,7 +171,7 @@ def _send_at_rate(
 def _read(created: FreshInstance, catalog: Catalog, sent: _Sent, began: float) -> Demo:
     """Reads everything back and compares it while Lambda serves; then switches to Kappa and back."""
     settings = created.settings
-    with bar("reading every view and comparing it with plain Python"):
+    with bar(compare_numbers.COMPARING):
         split, hours = demo_queries.split(settings), demo_queries.hours(settings)
         ledger = demo_queries.topic_accounts(settings)
         checks = (
