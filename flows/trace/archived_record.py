@@ -14,6 +14,7 @@ from core.identifiers import Name
 from core.unix_time import epoch_millis
 from flows.trace.cells import guarded, row_of
 from flows.trace.kafka_record import RawRecord
+from flows.trace.stage_texts import HOLDS_EARLIER_TOPIC
 from flows.trace.stages import ArchivedRecord
 from infra.lake import delta, table_paths
 from infra.lake.archive import Archive, decoder_archive
@@ -61,8 +62,7 @@ def _read(
     landed = archive.ends.end(topic, partition)
     record = replace(unread, version=archive.version, landed=landed)
     if topic_id is not None and archive.topic_id not in (None, topic_id):
-        note = "it holds the topic that was deleted and created again since"
-        return ArchiveStage(replace(record, note=note), of_other_topic=True)
+        return ArchiveStage(replace(record, note=HOLDS_EARLIER_TOPIC), of_other_topic=True)
     if offset >= landed:
         return ArchiveStage(replace(record, note=f"not landed yet: it holds the offsets below {landed}"))
     file = _file(archive, partition, offset)

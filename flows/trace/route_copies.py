@@ -13,6 +13,7 @@ from core.positions import LogPartition, RecordPosition
 from core.route import Route
 from core.route_ownership import next_slice
 from flows.trace.cells import guarded
+from flows.trace.stage_texts import MADE_AGAIN_AFTER_RUN
 from flows.trace.stages import RouteCopy
 from infra.control import route_runs
 from infra.control.route_runs import RouteHistory, RouteRun
@@ -61,7 +62,7 @@ def _read(
     topic, partition, offset = position
     unread = RouteCopy(run.route, run.id, None, None)
     if topic_id is not None and run.topics.get(topic) != topic_id:
-        return replace(unread, note="the topic was deleted and created again after this run was declared")
+        return replace(unread, note=MADE_AGAIN_AFTER_RUN)
     if offset < (start := history.start(run).end(topic, partition)):
         return replace(unread, is_passed=False, note=f"it begins at offset {start}, the run before it had this record")
     of_run = reached(settings, history, run)[LogPartition(topic, partition)]

@@ -8,6 +8,7 @@ from functools import partial
 from core.identifiers import Name
 from core.positions import LogPartition
 from flows.trace.cells import guarded
+from flows.trace.stage_texts import MADE_AGAIN_AFTER_RUN
 from flows.trace.stages import RunEpoch
 from infra.control import epoch_search, manifest, run_roles, runs
 from infra.control.manifest import Epoch
@@ -43,8 +44,7 @@ def _read(
 ) -> RunStage:
     start = run.start.end(topic, partition)
     if topic_id is not None and run.topics[topic] != topic_id:
-        note = "the topic was deleted and created again after this run was declared"
-        return RunStage(replace(unread, reading="other topic", note=note), run)
+        return RunStage(replace(unread, reading="other topic", note=MADE_AGAIN_AFTER_RUN), run)
     if offset < start:
         return RunStage(replace(unread, reading="before its start", note=f"it begins at offset {start}"), run)
     located = epoch_search.epoch_of_offset(settings, run, LogPartition(topic, partition), offset)

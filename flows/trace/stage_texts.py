@@ -6,6 +6,8 @@ from flows.trace.stages import ArchivedRecord, Decoded, RedriveLink, RouteCopy, 
 
 NO_RUN = "no run reads this topic"
 NO_ARCHIVE = "the topic has no archive yet: `lk batch` copies the log"
+MADE_AGAIN_AFTER_RUN = "the topic was deleted and created again after this run was declared"
+HOLDS_EARLIER_TOPIC = "it holds the topic that was deleted and created again since"
 NO_ROUTE = "no route copies this topic"
 _ANSWERS = {True: "yes", False: "no", None: "not known"}
 

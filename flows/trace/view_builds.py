@@ -13,6 +13,7 @@ from core.identifiers import Name
 from core.positions import RecordPosition
 from core.view import Keyed, Rollup
 from flows.trace.cells import MOST_ROWS, guarded, row_of
+from flows.trace.stage_texts import HOLDS_EARLIER_TOPIC
 from flows.trace.stages import ViewBuild
 from flows.trace.table_rows import absent, at_places, first_rows, place_columns
 from infra.control import builds
@@ -76,9 +77,9 @@ def read_builds(
 def without_other_topic(view_builds: Sequence[ViewBuild], served: Name | None) -> tuple[ViewBuild, ...]:
     """The builds, of which those up to the served one hold an earlier topic of this name, and not the record."""
     last = build_number(served) if served else -1
-    note = "it holds the topic that was deleted and created again since"
     return tuple(
-        replace(build, holds=False, note=note) if build_number(build.build) <= last else build for build in view_builds
+        replace(build, holds=False, note=HOLDS_EARLIER_TOPIC) if build_number(build.build) <= last else build
+        for build in view_builds
     )
 
 
