@@ -23,7 +23,7 @@ def read_redriven(settings: Settings, position: RecordPosition, raw: RawRecord |
 
 
 def _link(settings: Settings, position: RecordPosition, origin: RecordPosition | None) -> RedriveLink:
-    if origin and redrives.naming(settings, str(origin)):
+    if origin and redrives.redrives_of_record(settings, str(origin)):
         return RedriveLink(original=str(origin), note="this record is a repaired copy")
     link = _copy(settings, position)
     is_forged = origin is not None and not link.note  # or the redrive was lost with its control table
@@ -40,7 +40,7 @@ def _origin(raw: RawRecord | None) -> RecordPosition | None:
 
 
 def _copy(settings: Settings, position: RecordPosition) -> RedriveLink:
-    naming = redrives.naming(settings, str(position))
+    naming = redrives.redrives_of_record(settings, str(position))
     sent = [redrive for redrive in naming if redrive.state == "done"]
     if not sent:
         return RedriveLink(note="a redrive of it was begun and not finished" if naming else "")

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from core.cut import Cut
 from core.identifiers import Name
 from core.record_counts import RecordCounts, of_topic
-from infra.control.store import TEXT, TIME, ControlTable, after, as_row, stored_times
+from infra.control.store import TEXT, TIME, ControlTable, as_row, later_than_stored, stored_times
 from infra.lake.leases import Lease
 from infra.settings import Settings
 
@@ -157,7 +157,7 @@ def _last_verdicts(settings: Settings, where: pc.Expression | None = None) -> pa
 def add_built(settings: Settings, lease: Lease, *built: Built) -> None:
     """Writes views that were built or checked, in one commit, under the lease "batch"."""
     stored = stored_times(TABLE, settings, (view.build for view in built))
-    rows = [as_row(replace(b, at=after(b.at, stored)), checks=_as_json(b.counts)) for b in built]
+    rows = [as_row(replace(b, at=later_than_stored(b.at, stored)), checks=_as_json(b.counts)) for b in built]
     TABLE.append(settings, lease, *({column: row[column] for column in TABLE.schema.names} for row in rows))
 
 

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from core.checks import Severity
 from core.identifiers import Name
-from infra.control.store import TEXT, TIME, ControlTable, after, as_row, stored_times
+from infra.control.store import TEXT, TIME, ControlTable, as_row, later_than_stored, stored_times
 from infra.lake.leases import Lease
 from infra.settings import Settings
 
@@ -67,7 +67,9 @@ class CheckResult:
 def add_results(settings: Settings, lease: Lease, results: Sequence[CheckResult]) -> None:
     """Writes all results of one gate in one commit, under the lease "batch"."""
     stored = stored_times(TABLE, settings, (result.build for result in results))
-    TABLE.append(settings, lease, *(_row(replace(result, at=after(result.at, stored))) for result in results))
+    TABLE.append(
+        settings, lease, *(_row(replace(result, at=later_than_stored(result.at, stored))) for result in results)
+    )
 
 
 def of_build(settings: Settings, build: Name) -> list[CheckResult]:

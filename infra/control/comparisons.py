@@ -14,11 +14,12 @@ import pyarrow.compute as pc
 from core.compute.row_pairs import Row, differing_columns
 from core.cut import Cut
 from core.identifiers import Name
-from infra.control.store import TEXT, TIME, ControlTable, after, as_row
+from infra.control.store import TEXT, TIME, ControlTable, as_row, later_than_stored
 from infra.lake.leases import Lease
 from infra.settings import Settings
 
 _DIFFERENCES = ("only_build", "only_run", "repeated", "cells")
+# "head" is the stored name of the prefix, from the first lakes
 TABLE = ControlTable(
     "comparisons",
     pa.schema(
@@ -104,7 +105,7 @@ def add_comparison(settings: Settings, lease: Lease, comparison: Comparison) -> 
     """Writes the comparison of a view, under the lease "batch"."""
     first = json.dumps([asdict(row) for row in comparison.first])
     stored = TABLE.read(settings, ("at",), pc.field("run") == comparison.run)
-    at = after(comparison.at, (row["at"] for row in stored))
+    at = later_than_stored(comparison.at, (row["at"] for row in stored))
     TABLE.append(settings, lease, as_row(replace(comparison, at=at), first=first, head=str(comparison.prefix)))
 
 

@@ -70,7 +70,7 @@ def outlines(settings: Settings) -> list[Outline]:
     return [Outline(**{**row, "ends": Cut.parse(row["ends"])}) for row in rows]
 
 
-def naming(settings: Settings, position: str) -> list[Outline]:
+def redrives_of_record(settings: Settings, position: str) -> list[Outline]:
     """The redrives whose newest state names a record, oldest first."""
     names_it = pc.match_substring(pc.field("origins"), f'"{position}": "')
     rows = {(row["seq"], row["state"]) for row in TABLE.read(settings, ("seq", "state"), names_it)}
@@ -151,7 +151,7 @@ def _sent_texts(settings: Settings, where: pc.Expression | None = None) -> Itera
     """Of each finished redrive its number and its texts: origin, fingerprint, origin, and so on."""
     path = TABLE.path(settings)
     if not delta.exists(path):
-        damage.require_no_remains(path)
+        damage.require_log_not_lost(path)
         return
     condition = _DONE if where is None else _DONE & where
     for row in large_rows.rows(path, ["seq", "state"], ["origins"], condition):

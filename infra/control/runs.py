@@ -15,11 +15,12 @@ from core.cut import Cut
 from core.errors import NEW_RUN, Refused
 from core.identifiers import Name
 from infra.control import route_runs
-from infra.control.store import TEXT, TIME, ControlTable, after, as_row, bound_files
+from infra.control.store import TEXT, TIME, ControlTable, as_row, bound_files, later_than_stored
 from infra.kafka import kafka_admin
 from infra.lake import delta, durable, idempotent_writes
 from infra.settings import Settings
 
+# "head" is the stored name of the prefix, from the first lakes
 TABLE = ControlTable(
     "runs",
     pa.schema(
@@ -66,7 +67,7 @@ def declare_run(settings: Settings, run: Run) -> Run:
     path = TABLE.path(settings)
     delta.create(path, TABLE.schema)
     others = read_runs(settings)
-    run = replace(run, created_at=after(run.created_at, (other.created_at for other in others)))
+    run = replace(run, created_at=later_than_stored(run.created_at, (other.created_at for other in others)))
     used = any(other.id == run.id for other in others) or kafka_admin.group_exists(settings, run.id)
     version = None if used else idempotent_writes.append_once(path, _row(run), f"run/{run.id}", 1)
     if version is None:
@@ -96,7 +97,7 @@ def txn_app(id: Name, part: str = "_epochs") -> str:
 
 def archive_app(id: Name, part: str = "_epochs") -> str:
     """The Delta ``txn`` app id of the rows that a run computed from the archive."""
-    return f"{id}/head/{part}"
+    return f"{id}/head/{part}"  # a stored name, see the column "head"
 
 
 def _row(run: Run) -> pa.Table:

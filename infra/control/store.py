@@ -99,7 +99,7 @@ def stored_times(table: ControlTable, settings: Settings, builds: Iterable[Name]
     return [row["at"] for row in table.read(settings, ("at",), pc.field("build").isin(names))]
 
 
-def after(at: datetime, stored: Iterable[datetime]) -> datetime:
+def later_than_stored(at: datetime, stored: Iterable[datetime]) -> datetime:
     """``at``, or the next microsecond after the stored rows of a subject: its last row counts, and clocks step back."""
     return max([at, *(time + timedelta(microseconds=1) for time in stored)])
 

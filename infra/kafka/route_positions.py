@@ -42,6 +42,7 @@ class Position:
     def metadata(self) -> str:
         """The metadata to commit with the offset."""
         mark = [self.mark.offset, self.mark.digest] if self.mark else None
+        # "tenure" is the stored name of the ownership, from the first routes
         return json.dumps({"tenure": self.ownership, "counts": dict(self.counts), "mark": mark}, sort_keys=True)
 
 

@@ -50,7 +50,7 @@ def refusal(damages: Sequence[Damage]) -> Refused:
 
 
 @contextlib.contextmanager
-def named(path: str) -> Iterator[None]:
+def naming_damage(path: str) -> Iterator[None]:
     """Raises Refused, which names the damaged files, when the block fails to read the table at ``path``."""
     try:
         yield
@@ -98,7 +98,7 @@ def require_content(path: str, names: Iterable[str]) -> None:
         raise refusal(damages)
 
 
-def require_no_remains(path: str) -> None:
+def require_log_not_lost(path: str) -> None:
     """Raises Refused when a folder without a Delta table has checksums of one: its log was lost."""
     version = checksums.last_version(path)
     if version >= 0:

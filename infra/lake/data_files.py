@@ -80,7 +80,7 @@ def batches_holding(
     is_one = pc.field(column).isin(pa.array(values, pa.int64()))
     passing = is_one if condition is None else is_one & condition
     batch_rows = delta.rows_at_once((file.size, file.rows) for file, _ in holders)
-    with damage.named(path), ThreadPoolExecutor(_THREADS) as pool:
+    with damage.naming_damage(path), ThreadPoolExecutor(_THREADS) as pool:
         for start in range(0, len(holders), _FILES):
             fragments = [part for part in pool.map(select, holders[start : start + _FILES]) if part.row_groups]
             rows = pyarrow.dataset.FileSystemDataset(fragments, schema, parquet, file_system)
@@ -104,7 +104,7 @@ def count_between(path: str, column: str, first: int, last: int) -> int:
     return counted
 
 
-def memory(path: str, file: DataFile) -> int:
+def estimated_bytes(path: str, file: DataFile) -> int:
     """About the bytes that all rows of a file take in memory, from its footer."""
     with _open(path, file) as opened:
         return _memory(opened)

@@ -35,10 +35,10 @@ def mutex(path: str) -> threading.RLock:
 def table(path: str, version: int | None = None) -> DeltaTable:
     """The table at a path, at its last version by default. Raises Refused when it does not exist or is damaged."""
     try:
-        with damage.named(path):
+        with damage.naming_damage(path):
             opened = DeltaTable(uri(path), version=version, storage_options=delta_options(path))
     except TableNotFoundError:
-        damage.require_no_remains(path)
+        damage.require_log_not_lost(path)
         raise Refused("the table does not exist", where=path, fix="see `lk status`") from None
     if path.startswith("/") and version is None:  # a write to an object store is there as a whole, or not at all
         damage.require_whole_log(path, opened)
@@ -66,7 +66,7 @@ def create(
         options = delta_options(path)
         is_new = not exists(path)
         if is_new:
-            damage.require_no_remains(path)
+            damage.require_log_not_lost(path)
         DeltaTable.create(uri(path), schema, mode="ignore", configuration=configuration, storage_options=options)
         if is_new and path.startswith("/"):  # no later commit has the columns: nothing could replace this entry
             files.sync([Path(path, delta_log.entry(0)), Path(path, delta_log.FOLDER), Path(path)])
@@ -121,19 +121,19 @@ def read_opened(opened: DeltaTable, columns: Sequence[str] | None = None, filter
     down would abort the process.
     """
     names = list(columns) if columns else None
-    with damage.named(_path(opened)):
+    with damage.naming_damage(_path(opened)):
         return opened.to_pyarrow_table(columns=names, filters=filters, filesystem=_filesystem(opened))
 
 
 def dataset(opened: DeltaTable) -> Any:
     """An open table for several reads with ``rows_in``: Arrow reads the end of each of its files once."""
-    with damage.named(_path(opened)):
+    with damage.naming_damage(_path(opened)):
         return opened.to_pyarrow_dataset(filesystem=_filesystem(opened))
 
 
 def rows_in(opened: DeltaTable, arrow_dataset: Any, columns: Sequence[str] | None, filters: Any) -> pa.Table:
     """Rows of the ``dataset`` of an open table."""
-    with damage.named(_path(opened)):
+    with damage.naming_damage(_path(opened)):
         rows: pa.Table = arrow_dataset.to_table(columns=list(columns) if columns else None, filter=filters)
         return rows
 
@@ -150,7 +150,7 @@ def batches_one_by_one(path: str, columns: Sequence[str], filters: Any) -> Itera
 
 def _scan(path: str, columns: Sequence[str], filters: Any, **ahead: int) -> Iterator[pa.RecordBatch]:
     opened = table(path)
-    with damage.named(path):
+    with damage.naming_damage(path):
         rows = opened.to_pyarrow_dataset(filesystem=_filesystem(opened))
         adds = pa.table(opened.get_add_actions())
         sizes = zip(adds["size_bytes"].to_pylist(), adds["num_records"].to_pylist(), strict=True)

@@ -15,7 +15,7 @@ def is_recent(table: DeltaTable, _path: str, name: Name, lease_seconds: float) -
     return abs(clock.now_ms() - last(table, name)) <= lease_seconds * 1000
 
 
-def go_on(table: DeltaTable, path: str, name: Name, lease_seconds: float) -> bool:
+def is_beating(table: DeltaTable, path: str, name: Name, lease_seconds: float) -> bool:
     """Whether the last heartbeat is recent, or another comes: two clocks may differ by more than a lease."""
     if is_recent(table, path, name, lease_seconds):
         return True

@@ -30,7 +30,7 @@ def rows(path: str, compared: Sequence[str], large: Sequence[str], where: pc.Exp
     declared = pa.schema(opened.schema().to_arrow())
     file_system, root = files.filesystem(path)
     within = pa.fs.SubTreeFileSystem(root, file_system)
-    with damage.named(path):
+    with damage.naming_damage(path):
         for fragment in opened.to_pyarrow_dataset(filesystem=within).get_fragments(filter=where):
             groups = [group.id for group in fragment.subset(where, schema=declared).row_groups]
             small, schema = _encoded(declared, compared), _encoded(declared, [*compared, *large])

@@ -112,7 +112,7 @@ def holder(settings: Settings, name: str) -> ProcessIdentity | None:
 
 def living_holder(settings: Settings, name: str) -> ProcessIdentity | None:
     """The holder of a lease, whatever the clocks say: one that looks silent is watched for half a lease."""
-    return _holder(settings, Name(name), heartbeats.go_on)
+    return _holder(settings, Name(name), heartbeats.is_beating)
 
 
 def _holder(
@@ -180,7 +180,7 @@ def _take(path: str, name: Name, lease_seconds: float) -> Lease:
         lease_table.create(path)
     table = delta.table(path)
     last = lease_table.read_row(table, name)
-    if last and lease_table.may_live(last) and heartbeats.go_on(table, path, name, lease_seconds):
+    if last and lease_table.may_live(last) and heartbeats.is_beating(table, path, name, lease_seconds):
         raise _held(name, last)
     lease = Lease(name, lease_table.last_generation(table, name, last) + 1, ProcessIdentity.current(), path)
     with _conflicts(name):

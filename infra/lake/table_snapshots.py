@@ -47,7 +47,7 @@ def current(path: str) -> TableSnapshot | None:
     if snapshot is not None and _is_last(path, snapshot):
         return snapshot
     if not delta.exists(path):
-        damage.require_no_remains(path)
+        damage.require_log_not_lost(path)
         return None
     opened = delta.table(path)
     snapshot = _SNAPSHOTS[path] = TableSnapshot(opened, _file_of(path, opened.version()))

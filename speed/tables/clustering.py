@@ -50,7 +50,7 @@ def _fitting(path: str, files: Sequence[DataFile]) -> list[DataFile]:
     """The first files whose rows fit in a chunk; at least one file, which may be larger."""
     taken, size = list[DataFile](), 0
     for file in files:
-        size += data_files.memory(path, file)
+        size += data_files.estimated_bytes(path, file)
         if taken and size > CHUNK_BYTES:
             break
         taken.append(file)

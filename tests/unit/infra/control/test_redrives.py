@@ -63,11 +63,14 @@ def test_what_was_redriven_is_counted_and_asked_for_by_place(
         "trades/0/2": "f4",
         "trades_2/0/22": "f3",
     }
-    naming = {place: [(r.seq, r.state) for r in redrives.naming(settings, place)] for place in (*every, "trades/0/3")}
+    naming = {
+        place: [(r.seq, r.state) for r in redrives.redrives_of_record(settings, place)]
+        for place in (*every, "trades/0/3")
+    }
     assert naming["trades_2/0/22"] == [(1, "done")]
     assert naming["trades/1/6"] == [(2, "done")]
     assert naming["trades/0/3"] == [(3, "intent")]
-    assert redrives.naming(settings, "trades/0/4") == []
+    assert redrives.redrives_of_record(settings, "trades/0/4") == []
     start = Cut.of({"trades": {0: 1, 1: 7}})
     assert redrives.sent_from(settings, start) == {"trades": 2, "trades_2": 2}
     assert redrives.sent_from(settings, Cut.of({"trades": {0: 2, 1: 6}, "trades_2": {0: 2}})) == {
