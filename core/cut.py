@@ -95,7 +95,7 @@ class Cut:
         return other.since(self)
 
 
-def highest(cuts: Iterable[Cut]) -> Cut:
+def latest_ends(cuts: Iterable[Cut]) -> Cut:
     """The latest end of each partition that is in any of the cuts."""
     ends: dict[tuple[Name, int], int] = {}
     for topic, partition, end in (row for cut in cuts for row in cut.ends):

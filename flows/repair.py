@@ -15,7 +15,7 @@ from batch.claim import claim_log_end
 from batch.gate import require_passed
 from batch.land import land
 from core.catalog import Catalog
-from core.cut import Cut, highest
+from core.cut import Cut, latest_ends
 from core.errors import LkError, Refused
 from core.identifiers import Name
 from flows.batch_cycle import batch_session, build_claim, gate_claim, land_and_build
@@ -140,7 +140,7 @@ def _require_log_of_history(settings: Settings, topic: Name, decoder: Name, bad_
     be known. Every claimed cut must lie in the log.
     """
     path, fix = table_paths.archive(settings, topic, decoder), log_checks.RESTORE_LOG
-    claimed = highest(claim.cut.only([topic]) for claim in read_claims(settings))
+    claimed = latest_ends(claim.cut.only([topic]) for claim in read_claims(settings))
     log_checks.require_no_lost_records(settings, [topic], claimed, where="control.claims", fix=fix)
     marked = log_history.last_marked_run(settings, topic)
     if marked:

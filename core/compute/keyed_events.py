@@ -43,7 +43,7 @@ def inlined(view: Keyed, topic: Topic, texts: DataFrame) -> DataFrame:
     return _inlined(source_columns(view, topic), texts)
 
 
-def timed(view: Keyed, texts: DataFrame) -> DataFrame:
+def keys_and_times(view: Keyed, texts: DataFrame) -> DataFrame:
     """Keys and event times of a column ``content`` of JSON arrays, each of packed events of all topics."""
     keys = [Column(key.name, key.type) for key in view.keys]
     return _inlined([*keys, Column(EVENT_TIME, "timestamp")], texts)

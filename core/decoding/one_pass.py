@@ -24,9 +24,9 @@ _PLAIN_NAME = re.compile(r'[^"\\\x00-\x1f]+')
 def declaration(topic: Topic) -> str | None:
     """JSON text; None when no record of the topic can be decoded in one pass."""
     fields = [declared for field in topic.fields if (declared := _field(field)) is not None]
-    shapes = _shapes(topic, topic.format) if isinstance(topic.format, Json) else []
+    forms = _forms(topic, topic.format) if isinstance(topic.format, Json) else []
     line = topic.format.pattern if isinstance(topic.format, Lines) else None
-    is_covered = len(fields) == len(topic.fields) and (shapes or line is not None) and topic.max_bytes <= _MOST_BYTES
+    is_covered = len(fields) == len(topic.fields) and (forms or line is not None) and topic.max_bytes <= _MOST_BYTES
     if not is_covered or (topic.changelog and is_keyed_by_record(topic)) or _rule_reads_other_time(topic):
         return None
     names = [field.name for field in topic.fields]
@@ -38,7 +38,7 @@ def declaration(topic: Topic) -> str | None:
         "has_deleted": topic.changelog,
         "columns": [number for number, name in enumerate(names) if name != EVENT_TIME],
         "fields": fields,
-        "shapes": shapes,
+        "forms": forms,
         "line": line,
     }
     return json.dumps(declared)
@@ -84,9 +84,9 @@ def _unscaled(limit: str | None, scale: int, otherwise: int) -> int | None:
     return max(-(10**_MOST_DIGITS), min(10**_MOST_DIGITS, int(value))) if value == int(value) else None
 
 
-def _shapes(topic: Topic, format: Json) -> list[dict[str, Any]]:
-    """The shapes of each version whose fields are names of the record; the longer marks are tried first."""
-    shapes = []
+def _forms(topic: Topic, format: Json) -> list[dict[str, Any]]:
+    """The forms of each version whose fields are names of the record; the longer marks are tried first."""
+    forms = []
     for version in format.versions:
         readers = _readers(topic, version)
         plain = all(_PLAIN_NAME.fullmatch(name) for name in (format.version_name, *version.names))
@@ -97,8 +97,8 @@ def _shapes(topic: Topic, format: Json) -> list[dict[str, Any]]:
             begins = ["{" + stated, *[between] * (len(version.names) - 1)]
             before = [f'{begin}"{name}"{colon}' for begin, name in zip(begins, version.names, strict=True)]
             quoted = [number >= 0 and _is_text(topic.fields[number]) for number in readers]
-            shapes.append({"before": before, "fields": readers, "quoted": quoted})
-    return shapes
+            forms.append({"before": before, "fields": readers, "quoted": quoted})
+    return forms
 
 
 def _readers(topic: Topic, version: Version) -> list[int] | None:

@@ -63,7 +63,7 @@ def content_rules(topic: Topic) -> list[DecodeRule]:
 
 
 def all_rules(topic: Topic) -> list[DecodeRule]:
-    """All rules, for a valid/invalid answer."""
+    """Every rule, to decide only whether a record is valid."""
     return [_copy_rule(), *content_rules(topic)]
 
 

@@ -70,9 +70,9 @@ def guess_topic(name: Name, records: Sequence[JsonRecord]) -> TopicGuess:
 
 
 def _json_names(records: Sequence[JsonRecord]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The members that a topic can declare, in the order of the most frequent shape, then the others; and the rest."""
-    shapes = Counter(tuple(record.members) for record in records)
-    ordered = dict.fromkeys(name for shape, _ in shapes.most_common() for name in shape)
+    """The members that a topic can declare, in the order of the most frequent form, then the others; and the rest."""
+    forms = Counter(tuple(record.members) for record in records)
+    ordered = dict.fromkeys(name for form, _ in forms.most_common() for name in form)
     spellings: dict[str, str] = {}
     declared = [name for name in ordered if is_declarable(name) and spellings.setdefault(name.lower(), name) == name]
     if not declared:

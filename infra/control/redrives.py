@@ -15,7 +15,7 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from core.cut import Cut, highest
+from core.cut import Cut, latest_ends
 from core.identifiers import Name
 from core.positions import LogPartition
 from infra.control.store import TEXT, TIME, ControlTable, as_row
@@ -142,7 +142,7 @@ def _counted(settings: Settings, ends: Mapping[int, Cut]) -> Counter[str]:
     """The counts of rows of an older program, which stored none, from the texts of their origins."""
     counts = Counter[str]()
     texts = TABLE.read_arrow(settings, ("origins",), _DONE & pc.field("seq").isin(list(ends)))["origins"]
-    for topic in highest(ends.values()).topics:
+    for topic in latest_ends(ends.values()).topics:
         counts[topic] = pc.sum(pc.count_substring(texts, f'"{topic}/')).as_py() or 0
     return counts
 

@@ -21,7 +21,15 @@ from core.topic import Json, Lines, Topic
 from core.validation.mistake import Mistake, group_mistake
 from core.view import Check, Fresh, Keyed, Rollup, Total, View
 from infra.definitions import probe_values
-from infra.definitions.expression_types import array, boolean, declared, exact, measured, string, time
+from infra.definitions.expression_types import (
+    must_be_array,
+    must_be_boolean,
+    must_be_exact,
+    must_be_string,
+    must_be_time,
+    must_fit_measure,
+    must_fit_type,
+)
 from infra.definitions.spark_errors import short_message
 from infra.definitions.sql_expressions import CLOCK, SqlExpression, aggregate_mistakes, expression_mistakes, failures
 
@@ -51,7 +59,7 @@ def _topic(spark: SparkSession, topic: Topic) -> Iterator[Mistake]:
 
 
 def _rules(spark: SparkSession, topic: Topic) -> Iterator[Mistake]:
-    rules = [SqlExpression("Rule", rule.name, rule.sql, boolean) for rule in topic.rules]
+    rules = [SqlExpression("Rule", rule.name, rule.sql, must_be_boolean) for rule in topic.rules]
     yield from expression_mistakes(probe_values.events_of(spark, topic), rules)
 
 
@@ -76,7 +84,7 @@ def _upcasts(spark: SparkSession, json: Json) -> Iterator[Mistake]:
         texts = probe_values.texts_of(spark, version, json)
         number = str(version.number)
         expressions = [
-            SqlExpression("Version", number, upcast(version, field), string, f"upcast of {field}: ")
+            SqlExpression("Version", number, upcast(version, field), must_be_string, f"upcast of {field}: ")
             for field in version.upcast
         ]
         yield from expression_mistakes(texts, expressions)
@@ -92,14 +100,16 @@ def _checks(spark: SparkSession, view: View, views: Mapping[Name, View]) -> Iter
     """A Check is a predicate over the rows of the view, Fresh and Total are aggregates, Total also of another view."""
     stored = _stored(spark, view)
     checks = [check for check in view.checks if isinstance(check, Check)]
-    yield from expression_mistakes(stored, [SqlExpression("Check", check.name, check.sql, boolean) for check in checks])
+    yield from expression_mistakes(
+        stored, [SqlExpression("Check", check.name, check.sql, must_be_boolean) for check in checks]
+    )
     for check in view.checks:
         if isinstance(check, Fresh):
-            yield from aggregate_mistakes(stored, SqlExpression("Fresh", check.name, check.sql, time))
+            yield from aggregate_mistakes(stored, SqlExpression("Fresh", check.name, check.sql, must_be_time))
         elif isinstance(check, Total):
-            yield from aggregate_mistakes(stored, SqlExpression("Total", check.name, check.sql, exact))
+            yield from aggregate_mistakes(stored, SqlExpression("Total", check.name, check.sql, must_be_exact))
             other = _stored(spark, views[Name(check.other)])
-            yield from aggregate_mistakes(other, SqlExpression("Total", check.name, check.other_sql, exact))
+            yield from aggregate_mistakes(other, SqlExpression("Total", check.name, check.other_sql, must_be_exact))
 
 
 def _stored(spark: SparkSession, view: View) -> DataFrame:
@@ -118,7 +128,7 @@ def _keyed(spark: SparkSession, view: Keyed, topics: Mapping[Any, Topic]) -> Ite
     """The keys, then the query, which must run on the probe rows and give the declared results."""
     events = {source: _events(spark, topics[source]) for source in view.sources}
     frames = {source: frame for source, frame in events.items() if frame is not None}
-    keys = [SqlExpression("Key", key.name, key.expr, declared(key.type)) for key in view.keys]
+    keys = [SqlExpression("Key", key.name, key.expr, must_fit_type(key.type)) for key in view.keys]
     mistakes = [mistake for frame in frames.values() for mistake in expression_mistakes(frame, keys)]
     yield from mistakes
     if mistakes or len(frames) < len(events):
@@ -131,7 +141,7 @@ def _keyed(spark: SparkSession, view: Keyed, topics: Mapping[Any, Topic]) -> Ite
         yield Mistake("Keyed", view.name, f"query: {short_message(e)}")
         return
     yield from expression_mistakes(
-        results, [SqlExpression("Result", r.name, r.name, declared(r.type)) for r in view.results]
+        results, [SqlExpression("Result", r.name, r.name, must_fit_type(r.type)) for r in view.results]
     )
     if CLOCK.search(view.query) or not results._jdf.queryExecution().analyzed().deterministic():
         yield Mistake("Keyed", view.name, "query gives another result each time it is computed")
@@ -149,7 +159,7 @@ def _route(spark: SparkSession, route: Route, topics: Mapping[Any, Topic]) -> It
             continue
         whens = [(output, when) for output in route.outputs for when in output.when if when.source == source]
         yield from expression_mistakes(
-            events, [SqlExpression("Output", o.name, w.sql, boolean, "when: ") for o, w in whens]
+            events, [SqlExpression("Output", o.name, w.sql, must_be_boolean, "when: ") for o, w in whens]
         )
 
 
@@ -172,7 +182,7 @@ def _source(spark: SparkSession, view: Rollup, topic: Topic) -> Iterator[Mistake
         return
     if view.explode is not None:
         mistakes = list(
-            expression_mistakes(events, [SqlExpression("Explode", view.explode.name, view.explode.expr, array)])
+            expression_mistakes(events, [SqlExpression("Explode", view.explode.name, view.explode.expr, must_be_array)])
         )
         if mistakes:
             yield from mistakes
@@ -181,13 +191,13 @@ def _source(spark: SparkSession, view: Rollup, topic: Topic) -> Iterator[Mistake
         events = events.withColumn(view.explode.name, fn.explode_outer(fn.expr(view.explode.expr)))
     if view.where is not None:
         mistakes = list(
-            expression_mistakes(events, [SqlExpression("Rollup", view.name, view.where, boolean, "where: ")])
+            expression_mistakes(events, [SqlExpression("Rollup", view.name, view.where, must_be_boolean, "where: ")])
         )
         yield from mistakes
         events = events if mistakes else events.where(view.where)
-    keys = [SqlExpression("Key", key.name, key.expr, declared(key.type)) for key in view.keys]
-    measures = [SqlExpression(type(m).__name__, m.name, m.of, measured(m)) for m in view.measures if m.of]
+    keys = [SqlExpression("Key", key.name, key.expr, must_fit_type(key.type)) for key in view.keys]
+    measures = [SqlExpression(type(m).__name__, m.name, m.of, must_fit_measure(m)) for m in view.measures if m.of]
     mistakes = list(expression_mistakes(events, keys + measures))
     yield from mistakes
-    sums = [SqlExpression("Sum", m.name, m.value, exact) for m in view.measures if isinstance(m, Sum)]
+    sums = [SqlExpression("Sum", m.name, m.value, must_be_exact) for m in view.measures if isinstance(m, Sum)]
     yield from expression_mistakes(events, sums) if not mistakes else ()

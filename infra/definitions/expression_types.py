@@ -11,33 +11,33 @@ from core.measures import Count, Max, Measure, Min, Sum
 TypeCheck = Callable[[DataType], str | None]
 
 
-def boolean(actual: DataType) -> str | None:
+def must_be_boolean(actual: DataType) -> str | None:
     """The expression must be a boolean."""
     return None if isinstance(actual, BooleanType) else f"must be a boolean, is {actual.simpleString()}"
 
 
-def string(actual: DataType) -> str | None:
+def must_be_string(actual: DataType) -> str | None:
     """The expression must be a string."""
     return None if isinstance(actual, StringType) else f"must be a string, is {actual.simpleString()}"
 
 
-def array(actual: DataType) -> str | None:
+def must_be_array(actual: DataType) -> str | None:
     """The expression must be an array."""
     return None if isinstance(actual, ArrayType) else f"must be an array, is {actual.simpleString()}"
 
 
-def time(actual: DataType) -> str | None:
+def must_be_time(actual: DataType) -> str | None:
     """The expression must be a timestamp or a date."""
     return None if actual.simpleString() in ("timestamp", "date") else f"must be a time, is {actual.simpleString()}"
 
 
-def exact(actual: DataType) -> str | None:
+def must_be_exact(actual: DataType) -> str | None:
     """The expression must not be floating point."""
     inexact = actual.simpleString() in ("float", "double")
     return f"is {actual.simpleString()}, which does not add up exactly: use div, or decimals" if inexact else None
 
 
-def declared(declaration: str) -> TypeCheck:
+def must_fit_type(declaration: str) -> TypeCheck:
     """The expression must have the declared type, or one that converts to it without loss."""
 
     def check(actual: DataType) -> str | None:
@@ -54,13 +54,17 @@ def declared(declaration: str) -> TypeCheck:
     return check
 
 
-def measured(measure: Measure) -> TypeCheck:
+def must_fit_measure(measure: Measure) -> TypeCheck:
     """The expression must have a type that the measure aggregates exactly."""
     if isinstance(measure, Count):
-        return boolean
+        return must_be_boolean
     if isinstance(measure, Sum):
         return _summed(measure.scale)
-    return declared(measure.type) if isinstance(measure, Min | Max) else declared(getattr(measure, "type", "string"))
+    return (
+        must_fit_type(measure.type)
+        if isinstance(measure, Min | Max)
+        else must_fit_type(getattr(measure, "type", "string"))
+    )
 
 
 def _summed(scale: int) -> TypeCheck:

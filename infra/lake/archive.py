@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import WriterProperties
 
-from core.cut import Cut, Span, highest
+from core.cut import Cut, Span, latest_ends
 from core.errors import Refused
 from core.event_columns import decoded_ddl
 from core.identifiers import Name
@@ -100,7 +100,7 @@ def read_archive(topic: Name, decoder: Name, path: str) -> Archive:
     configuration = table.metadata().configuration
     files = tuple(_file(topic, row) for row in pa.table(table.get_add_actions(flatten=True)).to_pylist())
     ends = _ends(topic, path, files, gaps=GAPS in configuration)
-    ends = highest([ends, Cut.parse(configuration.get(_LANDED) or "{}")])
+    ends = latest_ends([ends, Cut.parse(configuration.get(_LANDED) or "{}")])
     return Archive(
         topic=topic,
         decoder=decoder,
@@ -119,7 +119,7 @@ def mark_landed(archive: Archive, cut: Cut) -> Archive:
     if not archive.gaps:
         return archive
     with delta.mutex(archive.path):
-        landed = str(highest([archive.ends, cut]))
+        landed = str(latest_ends([archive.ends, cut]))
         opened = delta.table(archive.path)
         opened.alter.set_table_properties({_LANDED: landed}, raise_if_not_exists=False)
         checksums.record(archive.path, opened.version())

@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
 from core.catalog import Catalog
-from core.compute.keyed_events import EVENT, HASH, SOURCE, TIME, inlined, timed, unpack
+from core.compute.keyed_events import EVENT, HASH, SOURCE, TIME, inlined, keys_and_times, unpack
 from core.compute.keyed_rows import result_rows, rows_of_units, touched_units
 from core.compute.segments import reach_width
 from core.identifiers import Name
@@ -132,7 +132,7 @@ def _plan(spark: SparkSession, catalog: Catalog, inbox: str, view: Keyed) -> Cac
         source: inlined(view, catalog.topic(source), read_input(spark, inbox, _file(name, source)))
         for source in view.sources
     }
-    units = touched_units(view, [timed(view, read_input(spark, inbox, _file(name)))])
+    units = touched_units(view, [keys_and_times(view, read_input(spark, inbox, _file(name)))])
     # A full outer join forgets that all of it is in one partition.
     return plan_query(rows_of_units(view, units, result_rows(view, rows).coalesce(1)))
 

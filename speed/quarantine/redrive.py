@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.catalog import Catalog
-from core.cut import highest
+from core.cut import latest_ends
 from core.decoding.decode import decode
 from core.errors import Refused, TryAgain
 from core.event_columns import ERROR, HEADERS
@@ -138,7 +138,7 @@ def _completed(settings: Settings, lease: Lease) -> set[str]:
 def _record_others(settings: Settings, lease: Lease, repairs: Repairs, interrupted: Collection[str]) -> None:
     """Records copies in the log that no redrive of the table names, nor an interrupted one."""
     all_previous = redrives.outlines(settings)
-    start = highest(each.ends for each in all_previous)
+    start = latest_ends(each.ends for each in all_previous)
     ends = kafka_admin.end_offsets(settings, repairs.topics)
     copies = read_copies(settings, repairs.topics, start)
     recorded = {*redrives.sent_origins(settings, copies), *interrupted}

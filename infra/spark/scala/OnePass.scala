@@ -10,16 +10,16 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Reads the fields of a record that has a declared shape, in one pass over its bytes. One thread at a time.
+/** Reads the fields of a record that has a declared form, in one pass over its bytes. One thread at a time.
   *
-  * A shape of JSON: the names in the declared order, and marks with a space after each or after none. Of lines: the
+  * A form of JSON: the names in the declared order, and marks with a space after each or after none. Of lines: the
   * pattern, and ASCII only. The declaration is written by core/decoding/one_pass.py.
   */
 class OnePass(declaration: String) {
   private val declared = new ObjectMapper().readTree(declaration)
   private val maxBytes = declared.get("max_bytes").asInt
   private val readers = declared.get("fields").elements.asScala.map(FieldReader(_)).toArray
-  private val shapes = declared.get("shapes").elements.asScala.map(new Shape(_)).toArray
+  private val forms = declared.get("forms").elements.asScala.map(new Form(_)).toArray
   private val line = FieldReader.text(declared, "line").map(p => Pattern.compile(s"\\A(?:$p)\\z").matcher("")).orNull
   private val fields = new Array[Any](readers.length)
   private val needsKey = declared.get("needs_key").asBoolean
@@ -51,18 +51,18 @@ class OnePass(declaration: String) {
 
   private def readJson(value: Array[Byte]): Boolean = {
     var n = 0
-    while (n < shapes.length && !OnePass.isAt(value, 0, shapes(n).before(0))) n += 1
-    n < shapes.length && readJson(value, shapes(n))
+    while (n < forms.length && !OnePass.isAt(value, 0, forms(n).before(0))) n += 1
+    n < forms.length && readJson(value, forms(n))
   }
 
-  private def readJson(value: Array[Byte], shape: Shape): Boolean = {
+  private def readJson(value: Array[Byte], form: Form): Boolean = {
     java.util.Arrays.fill(fields.asInstanceOf[Array[AnyRef]], null)
     var at = 0
     var bits = 0 // of all bytes of strings: negative if one is not ASCII
     var n = 0
-    while (n < shape.fields.length) {
-      if (!OnePass.isAt(value, at, shape.before(n))) return false
-      val start = at + shape.before(n).length
+    while (n < form.fields.length) {
+      if (!OnePass.isAt(value, at, form.before(n))) return false
+      val start = at + form.before(n).length
       val isText = start < value.length && value(start) == '"'
       val from = if (isText) start + 1 else start
       var to = from
@@ -71,9 +71,9 @@ class OnePass(declaration: String) {
         if (to == value.length || value(to) != '"') return false
       } else {
         while (to < value.length && value(to) != ',' && value(to) != '}' && value(to) > ' ') to += 1
-        if (!OnePass.isToken(value, from, to) || (shape.quoted(n) && value(from) != 'n')) return false
+        if (!OnePass.isToken(value, from, to) || (form.quoted(n) && value(from) != 'n')) return false
       }
-      val reader = shape.fields(n)
+      val reader = form.fields(n)
       if (reader >= 0) {
         val read = if (!isText && value(from) == 'n') readers(reader).missing else readers(reader).read(value, from, to)
         if (read.asInstanceOf[AnyRef] eq FieldReader.UNSURE) return false
@@ -104,7 +104,7 @@ class OnePass(declaration: String) {
   }
 
   /** The bytes before each value, the number of the field that gets the value or -1, and whether it must be a string. */
-  private class Shape(declared: JsonNode) {
+  private class Form(declared: JsonNode) {
     val before: Array[Array[Byte]] = declared.get("before").elements.asScala.map(_.asText.getBytes(UTF_8)).toArray
     val fields: Array[Int] = declared.get("fields").elements.asScala.map(_.asInt).toArray
     val quoted: Array[Boolean] = declared.get("quoted").elements.asScala.map(_.asBoolean).toArray

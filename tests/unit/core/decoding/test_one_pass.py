@@ -37,15 +37,15 @@ def declared(topic: Topic) -> dict[str, Any]:
 
 
 def test_each_version_is_declared_with_and_without_spaces() -> None:
-    shapes = declared(ORDERS)["shapes"]
-    assert [shape["before"] for shape in shapes] == [
+    forms = declared(ORDERS)["forms"]
+    assert [form["before"] for form in forms] == [
         ['{"id": ', ', "amount": ', ', "at": '],
         ['{"id":', ',"amount":', ',"at":'],
         ['{"version": 2, "amount": ', ', "no": ', ', "extra": ', ', "at": '],
         ['{"version":2,"amount":', ',"no":', ',"extra":', ',"at":'],
     ]
-    assert [shape["fields"] for shape in shapes] == [[0, 1, 2], [0, 1, 2], [1, 0, -1, 2], [1, 0, -1, 2]]
-    assert shapes[0]["quoted"] == [True, False, False]
+    assert [form["fields"] for form in forms] == [[0, 1, 2], [0, 1, 2], [1, 0, -1, 2], [1, 0, -1, 2]]
+    assert forms[0]["quoted"] == [True, False, False]
 
 
 def test_limits_are_integers_of_the_last_digit() -> None:
@@ -74,7 +74,7 @@ def test_columns_and_the_event_time_are_numbers_of_fields() -> None:
 
 def test_lines_are_declared_by_their_pattern() -> None:
     topic = Topic("log", format=Lines("(.*)"), fields=(Field("line"),))
-    assert (declared(topic)["line"], declared(topic)["shapes"], declared(topic)["event_time"]) == ("(.*)", [], -1)
+    assert (declared(topic)["line"], declared(topic)["forms"], declared(topic)["event_time"]) == ("(.*)", [], -1)
 
 
 @pytest.mark.parametrize(
