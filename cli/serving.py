@@ -46,7 +46,7 @@ def show(view: str, as_csv: bool, publish: int | None, limit: int | None) -> Non
     settings = load_settings()
     catalog = load_usable(settings, ("view", view))
     result = read.show(settings, catalog, Name(view), publish=publish, limit=limit)
-    _warn(read.what_is_hidden(settings, catalog, Name(view), publish=publish))
+    _warn(read.hidden_data_notice(settings, catalog, Name(view), publish=publish))
     if as_csv:
         writer = csv.writer(sys.stdout)
         writer.writerow(result.columns)
@@ -67,7 +67,7 @@ def get(view: str, key: tuple[str, ...], limit: int | None) -> None:
     settings = load_settings()
     catalog = load_usable(settings, ("view", view))
     result = read.get(settings, catalog, Name(view), key, limit=limit)
-    _warn(read.what_is_hidden(settings, catalog, Name(view)))
+    _warn(read.hidden_data_notice(settings, catalog, Name(view)))
     emit_rows(result, view)
 
 

@@ -12,7 +12,7 @@ from infra.control import run_roles
 from infra.settings import Settings
 from serving.ledger import PartitionCounts
 from speed.quarantine import share
-from speed.quarantine.recent_counts import Counted, recent_counts
+from speed.quarantine.recent_counts import PeriodCounts, recent_counts
 from speed.quarantine.share import QuarantineShare
 
 
@@ -28,7 +28,7 @@ def served_shares(
     }
     runs = sorted(run_roles.serving_runs(settings))
     recent = [counted for run in runs for counted in recent_counts(settings, run)]
-    return share.too_many(settings, catalog, Counted(Totals(partitions)), *recent)
+    return share.too_many(settings, catalog, PeriodCounts(Totals(partitions)), *recent)
 
 
 def topic_shares(settings: Settings, catalog: Catalog, topic: Name) -> tuple[QuarantineShare, ...]:

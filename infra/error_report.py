@@ -19,7 +19,7 @@ _LARGEST_LOG = 4 * 1024 * 1024  # bytes
 
 
 def reported(error: BaseException) -> LkError:
-    """Writes the report of an error that nobody expected; returns what a person is told instead of its stack trace."""
+    """Logs the stack trace of an unexpected error; returns the error to print."""
     log = write_report(error)
     fix = "check `lk status`, then run the command again; it is safe to repeat"
     return explained(error, log) or LkError(unexpected(error), where=log, fix=fix)

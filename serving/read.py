@@ -118,7 +118,7 @@ def rows_at(
     return metastore.query(metastore.as_reader(settings), f"{sql}{_order(definition)}{_limit(limit)}", values)
 
 
-def what_is_hidden(settings: Settings, catalog: Catalog, view: Name, *, publish: int | None = None) -> str:
+def hidden_data_notice(settings: Settings, catalog: Catalog, view: Name, *, publish: int | None = None) -> str:
     """What `show` and `get` leave out of a view, in a sentence; "" if they show all of it.
 
     What is served hides only what was declared personal when it was published.

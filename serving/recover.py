@@ -34,7 +34,7 @@ def finish_open_intent(settings: Settings, catalog: Catalog, lease: Lease) -> Pu
     Returns the finished or reverted publication; None without an open intent. Raises Refused, and changes nothing, when
     the table of publications is older than what Trino serves.
     """
-    replace_views.require_newest(settings)
+    replace_views.require_table_not_behind(settings)
     intent = open_intent(settings)
     if intent is None:
         return None

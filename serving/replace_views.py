@@ -199,7 +199,7 @@ def _add_comments(settings: Settings, catalog: Catalog, publication: Publication
     return tuple(commented)
 
 
-def require_newest(settings: Settings) -> None:
+def require_table_not_behind(settings: Settings) -> None:
     """Raises Refused when Trino serves a later publication than the control table has: what is served would go back."""
     served, last = _served_number(settings), last_number(settings)
     if served > last:

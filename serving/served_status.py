@@ -143,8 +143,8 @@ def _view_states(
         with record_reader(settings) as reader:
             times = last_timestamps(reader, end_offsets)
     if ends is not None:
-        problems += lost_records(ends, existing, served_states)
-        problems += other_logs(settings, catalog, served_states)
+        problems += lost_record_problems(ends, existing, served_states)
+        problems += replaced_log_problems(settings, catalog, served_states)
     views = []
     for view, state in served_states.items():
         of_view = catalog.view(view).sources
@@ -155,23 +155,23 @@ def _view_states(
     return tuple(views)
 
 
-def lost_records(ends: Cut, topics: Sequence[Name], served_states: Mapping[Name, ServedState]) -> list[str]:
+def lost_record_problems(ends: Cut, topics: Sequence[Name], served_states: Mapping[Name, ServedState]) -> list[str]:
     """A problem for each partition whose log ends before what is served: other records will get these offsets."""
     lost = (log_checks.lost_records(ends, state.served_end.only(topics)) for state in served_states.values())
     spans = {span for spans in lost for span in spans}
     return [log_checks.log_went_back([span], where="", fix="").what for span in sorted(spans)]
 
 
-def other_logs(settings: Settings, catalog: Catalog, served_states: Mapping[Name, ServedState]) -> list[str]:
+def replaced_log_problems(settings: Settings, catalog: Catalog, served_states: Mapping[Name, ServedState]) -> list[str]:
     """A problem for each run whose records the log does not have any more; the archive tells where no run knows."""
     problems: list[str] = []
     serving = {state.pin.run for state in served_states.values() if state.pin.run}
     runs = {run for run in serving if (last := last_epoch(settings, run)) and last.marks}
-    alone = [view for view, state in served_states.items() if state.pin.run not in runs]
+    without_marks = [view for view, state in served_states.items() if state.pin.run not in runs]
     for run in sorted(runs):
         with _collect_errors(problems):
             require_log_of_run(settings, run, fix=log_checks.RESTORE_LOG)
-    for topic in catalog.sources(alone) if alone else ():
+    for topic in catalog.sources(without_marks) if without_marks else ():
         with _collect_errors(problems):
             archive = decoder_archive(settings, topic, catalog.decoder(topic))
             require_same_records(settings, archive, fix=log_checks.RESTORE_LOG)

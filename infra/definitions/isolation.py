@@ -30,7 +30,7 @@ def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def leave_network() -> str | None:
-    """Leaves the network for ever; None, or the reason why the network is still there.
+    """Removes this process's network access for good; returns None, or why that failed.
 
     A process leaves before it starts a thread. One of spark-submit cannot: its JVM is in the network.
     """

@@ -58,7 +58,7 @@ def is_transient(error: KafkaError) -> bool:
 
 
 def request_failed(settings: Settings, error: KafkaError) -> LkError:
-    """The error for a failed request: TryAgain when it can succeed later; Refused without the right, and otherwise."""
+    """The error for a failed request: TryAgain if it can succeed later, else Refused."""
     if is_transient(error) or error.code() in _DENIED:
         return read_failed(settings, error)
     if error.code() == KafkaError.SECURITY_DISABLED:

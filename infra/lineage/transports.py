@@ -25,7 +25,7 @@ _PREVIOUS = ".1"
 
 
 class Outbox:
-    """Sends events in their order, in a thread of its own. What cannot be sent is said once, and lost.
+    """Sends events in their order, in a thread of its own. Events that cannot be sent are dropped; stderr says so once.
 
     ``wait`` returns when all events were sent, or when the process has waited for ``PATIENCE`` seconds in all.
     """

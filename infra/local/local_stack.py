@@ -103,7 +103,7 @@ def stop_servers(settings: Settings) -> tuple[str, ...]:
 def server_states(settings: Settings) -> tuple[ServerState, ...]:
     """The current state of every server and every other process of the instance.
 
-    They are asked side by side: one that hangs costs its seconds once, and delays what is said of no other.
+    Servers are probed in parallel: one that hangs delays no other.
     """
     servers = {name: server for name, server, managed in SERVERS if managed(settings)}
     others = [name for name in local_processes.recorded_names(settings) if name not in servers]

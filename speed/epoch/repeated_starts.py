@@ -1,4 +1,4 @@
-"""Counts the processes that began with the same epoch: the ones before have died in it, perhaps for want of memory."""
+"""Counts the processes that began with the same epoch: the ones before have died in it, probably out of memory."""
 
 from __future__ import annotations
 

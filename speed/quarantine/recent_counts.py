@@ -1,4 +1,6 @@
-"""What a run counted of late. A topic that was healthy for years must not hide a load that is broken as a whole.
+"""Recent record counts of a run: last hour, last day, newest records.
+
+A topic that was healthy for years must not hide a load that is broken as a whole.
 
 An hour shows soon that something breaks. A day leaves time to act. The records that came last show what a quiet topic
 was left with: they count until newer ones follow.
@@ -24,7 +26,7 @@ _TIMES = {"in the last hour": timedelta(hours=1), "in the last day": timedelta(d
 
 
 @dataclass(frozen=True)
-class Counted:
+class PeriodCounts:
     """Counts of the records from the offsets of ``start`` on; ``period`` says which records these are.
 
     ``run`` is the run that counted them; None for what is served, which batch counted, too.
@@ -36,7 +38,7 @@ class Counted:
     run: Name | None = None
 
 
-def recent_counts(settings: Settings, run: Name) -> tuple[Counted, ...]:
+def recent_counts(settings: Settings, run: Name) -> tuple[PeriodCounts, ...]:
     """What a run counted in the last hour, in the last day, and of the newest records of each topic.
 
     A topic with so few records in quarantine that no period can have too many is left out of the last.
@@ -65,10 +67,10 @@ def by_topic(totals: Totals) -> dict[Name, RecordCounts]:
     return topics
 
 
-def _since(run: Name, last: Epoch, before: Epoch | None, start: Cut, period: str) -> Counted:
+def _since(run: Name, last: Epoch, before: Epoch | None, start: Cut, period: str) -> PeriodCounts:
     if before is None:
-        return Counted(last.total, start, period, run)
-    return Counted(last.total - before.total, before.end, period, run)
+        return PeriodCounts(last.total, start, period, run)
+    return PeriodCounts(last.total - before.total, before.end, period, run)
 
 
 def _before_newest(settings: Settings, run: Name, last: Epoch, topic: Name) -> Epoch | None:

@@ -21,7 +21,7 @@ from speed.quarantine import listing, quarantine_tables
 from speed.quarantine.listing import BrokenRecord, QuarantineEntry
 from speed.quarantine.newest_rules import newest_records
 from speed.quarantine.quarantine_tables import QuarantineSource
-from speed.quarantine.recent_counts import Counted, by_topic, recent_counts
+from speed.quarantine.recent_counts import PeriodCounts, by_topic, recent_counts
 
 _RULES = 3
 
@@ -58,11 +58,11 @@ def of_run(settings: Settings, catalog: Catalog, run: Name) -> tuple[QuarantineS
     last = last_epoch(settings, run)
     if last is None:
         return ()
-    total = Counted(last.total, read_run(settings, run).start, run=run)
+    total = PeriodCounts(last.total, read_run(settings, run).start, run=run)
     return too_many(settings, catalog, total, *recent_counts(settings, run))
 
 
-def too_many(settings: Settings, catalog: Catalog, *periods: Counted) -> tuple[QuarantineShare, ...]:
+def too_many(settings: Settings, catalog: Catalog, *periods: PeriodCounts) -> tuple[QuarantineShare, ...]:
     """The topics with too many quarantined records, each in the first period in which they are too many.
 
     Records that were redriven do not count. Those before the start of a period were not counted in it.
@@ -75,7 +75,7 @@ def too_many(settings: Settings, catalog: Catalog, *periods: Counted) -> tuple[Q
 
 
 def _too_many(
-    settings: Settings, catalog: Catalog, counted: Counted, topics: Iterable[Name]
+    settings: Settings, catalog: Catalog, counted: PeriodCounts, topics: Iterable[Name]
 ) -> Iterator[QuarantineShare]:
     counts = by_topic(counted.counts)
     over = {
@@ -99,12 +99,12 @@ def _too_many(
             yield QuarantineShare(topic, counted.period, records, quarantined - sent, allowed, rules, example)
 
 
-def _broken(counted: Counted, topic: Name) -> pc.Expression:
+def _broken(counted: PeriodCounts, topic: Name) -> pc.Expression:
     """Records of the period that are in quarantine not only because a person was erased."""
     return quarantine_tables.from_offsets(counted.start, topic) & (pc.field(ERROR) != ERASED_RULE)
 
 
-def _source(settings: Settings, counted: Counted) -> QuarantineSource:
+def _source(settings: Settings, counted: PeriodCounts) -> QuarantineSource:
     """Where the counted records are: another run may have other rows, as after an erasure."""
     if counted.run is not None:
         return quarantine_tables.only_of(settings, {counted.run}, archive=False)

@@ -43,7 +43,7 @@ STREAMS = Peer("Kafka Streams", "StreamsTradeStats", ("streams", "kafka"), ends=
 
 
 def run_peer(settings: Settings, peer: Peer, topic: Name, output: Name, folder: Path) -> ReadingRate:
-    """Runs the program over the whole topic ; its windows go to topic ``output``, and its group has that name.
+    """Runs the program over the whole topic; its windows go to topic ``output``, and its group has that name.
 
     Raises Refused with its last lines if it fails.
     """

@@ -32,7 +32,7 @@ from infra.local import local_stack
 from infra.local.ports import free_ports
 from infra.settings import LOOPBACK, Settings
 from serving.ledger import ServedState
-from serving.served_status import other_logs
+from serving.served_status import replaced_log_problems
 from speed import replay_state
 from speed.epoch import log_chain
 from speed.epoch.log_chain import LogChain
@@ -269,7 +269,7 @@ def test_the_status_names_a_log_with_other_records(restored: RestoredLog) -> Non
     ):
         pin = Pin(None, run, -1, Cut(), Name("d"), "speed", Name("s"))
         states = {view: ServedState(pin, None, epoch, Totals()) for view in restored.catalog.views}
-        (problem,) = other_logs(restored.settings, restored.catalog, states)
+        (problem,) = replaced_log_problems(restored.settings, restored.catalog, states)
         assert problem.startswith(wrong)
 
 

@@ -90,16 +90,16 @@ def test_a_reader_of_lk_gets_what_an_analyst_gets(shop: Shop) -> None:
 
 def test_a_person_is_told_what_is_hidden_and_what_is_not_hidden_yet(shop: Shop) -> None:
     view = shop.name("order_payments")
-    assert read.what_is_hidden(shop.settings, shop.catalog, view) == "personal data is hidden from reader: amount"
+    assert read.hidden_data_notice(shop.settings, shop.catalog, view) == "personal data is hidden from reader: amount"
     later = declared(shop.catalog, {shop.name("payments"): {"paid"}})
-    assert read.what_is_hidden(shop.settings, later, view).startswith("personal data is not hidden yet")
+    assert read.hidden_data_notice(shop.settings, later, view).startswith("personal data is not hidden yet")
     problems = {
         name: [problem for problem in served_status(shop.settings, declared).unhealthy if "personal" in problem]
         for name, declared in (("now", shop.catalog), ("later", later))
     }
     fix = "`lk batch` or `lk speed start` publishes what is declared now"
     assert problems == {"now": [], "later": [f"personal data is not hidden yet in {view}: {fix}"]}
-    assert read.what_is_hidden(shop.settings, shop.traced.catalog, view) == ""
+    assert read.hidden_data_notice(shop.settings, shop.traced.catalog, view) == ""
 
 
 def test_a_rollback_to_texts_that_show_personal_data_is_refused(shop: Shop) -> None:

@@ -25,7 +25,7 @@ from infra.kafka import admin_requests
 from infra.lake import idempotent_writes, table_paths
 from infra.settings import Settings
 from serving.ledger import ServedState
-from serving.served_status import lost_records
+from serving.served_status import lost_record_problems
 from speed import job
 from speed.process import lifecycle
 from tests.support.instances.layers import catalog_of, send, topic_of
@@ -82,8 +82,8 @@ def test_a_log_that_went_back_is_refused(stack: Settings, spark: SparkSession, m
         catch_up(stack, spark, catalog, run)
     pin = Pin(None, run.id, -1, Cut(), Name("d"), "speed", Name("s"))
     state = ServedState(pin, None, later, Totals())
-    assert lost_records(last.end, [topic], {Name("v"): state, Name("w"): state}) == [expected]
-    assert lost_records(later.end, [topic], {Name("v"): state}) == []
+    assert lost_record_problems(last.end, [topic], {Name("v"): state, Name("w"): state}) == [expected]
+    assert lost_record_problems(later.end, [topic], {Name("v"): state}) == []
 
 
 def test_records_removed_before_they_were_read_are_named(stack: Settings, spark: SparkSession) -> None:

@@ -16,7 +16,7 @@ from core.record_counts import RecordCounts, Totals
 from infra.lake import delta, idempotent_writes, table_paths
 from infra.settings import Settings
 from speed.quarantine import newest_rules
-from speed.quarantine.recent_counts import Counted
+from speed.quarantine.recent_counts import PeriodCounts
 from speed.quarantine.share import too_many
 from tests.support.instances import sealed_visits
 from tests.unit.speed.quarantine.test_large_quarantine import SCHEMA, rows
@@ -42,10 +42,10 @@ def quarantined(settings: Settings, run: Name, number: int, offsets: range, rule
     idempotent_writes.append_once(path, pa.Table.from_pylist(rules, SCHEMA), "test", number)
 
 
-def counted(quarantined: int, start: int = 0) -> Counted:
+def counted(quarantined: int, start: int = 0) -> PeriodCounts:
     """Of 1,000 records of the older run, 10 may be in quarantine."""
     counts = Totals({"visits/0": RecordCounts(1_000, 1_000 - quarantined, quarantined)})
-    return Counted(counts, Cut.of({VISITS: {0: start}}), run=OLD)
+    return PeriodCounts(counts, Cut.of({VISITS: {0: start}}), run=OLD)
 
 
 def test_rows_of_another_run_hide_no_broken_record(settings: Settings) -> None:

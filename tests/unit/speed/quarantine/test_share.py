@@ -13,15 +13,15 @@ from infra.control import locks, redrives
 from infra.control.redrives import Redrive
 from infra.lake import delta, idempotent_writes, table_paths
 from infra.settings import Settings
-from speed.quarantine.recent_counts import Counted
+from speed.quarantine.recent_counts import PeriodCounts
 from speed.quarantine.share import too_many
 from tests.unit.speed.quarantine.test_large_quarantine import CATALOG, SCHEMA, TRADES, rows
 
 BAD_FROM = 99_000  # the hour's first offset
 END = Cut.of({TRADES: {0: 100_000}})
-TOTAL = Counted(Totals({"trades/0": RecordCounts(100_000, 99_500, 500)}))  # 1,000 are allowed
+TOTAL = PeriodCounts(Totals({"trades/0": RecordCounts(100_000, 99_500, 500)}))  # 1,000 are allowed
 HOUR_COUNTS = Totals({"trades/0": RecordCounts(1_000, 800, 200)})  # 10 are allowed
-HOUR = Counted(HOUR_COUNTS, Cut.of({TRADES: {0: BAD_FROM}}), "in the last hour")
+HOUR = PeriodCounts(HOUR_COUNTS, Cut.of({TRADES: {0: BAD_FROM}}), "in the last hour")
 
 
 @pytest.fixture
