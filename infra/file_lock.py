@@ -38,7 +38,7 @@ def locked_or_raise(path: Path, patience: float, error: Exception) -> Iterator[N
 
 
 @contextmanager
-def alone(path: Path, *, on_wait: Callable[[], None] | None = None) -> Iterator[None]:
+def exclusive_lock(path: Path, *, on_wait: Callable[[], None] | None = None) -> Iterator[None]:
     """Holds the lock alone while the block runs. Waits for it without limit, after a call of ``on_wait``."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:

@@ -36,7 +36,7 @@ Subject = TypeVar("Subject")
 
 
 @contextmanager
-def live(base: Settings, folder: Path) -> Iterator[LiveInstance]:
+def live_instance(base: Settings, folder: Path) -> Iterator[LiveInstance]:
     """An instance with a warm speed run."""
     with _fresh(base, folder) as created:
         live = _started(created)
@@ -46,7 +46,7 @@ def live(base: Settings, folder: Path) -> Iterator[LiveInstance]:
 
 
 @contextmanager
-def filled(
+def filled_instance(
     base: Settings, folder: Path, fill: Callable[[Settings, Catalog, Path], Subject], count: int
 ) -> Iterator[Subject]:
     """An instance that ``fill`` has given ``count`` trades."""
@@ -57,7 +57,7 @@ def filled(
 
 
 @contextmanager
-def shop(base: Settings, folder: Path) -> Iterator[ProgramsInstance]:
+def programs_instance(base: Settings, folder: Path) -> Iterator[ProgramsInstance]:
     """An instance with the views of the stream programs."""
     views = folder.absolute() / "views"
     with _fresh(base.model_copy(update={"views": (views,)}), folder, stream_programs.FILES) as created:
@@ -65,7 +65,7 @@ def shop(base: Settings, folder: Path) -> Iterator[ProgramsInstance]:
 
 
 @contextmanager
-def kept(base: Settings, folder: Path) -> Iterator[KeptInstance]:
+def kept_instance(base: Settings, folder: Path) -> Iterator[KeptInstance]:
     """An instance whose keyed view keeps its events."""
     views = folder.absolute() / "views"
     with _fresh(base.model_copy(update={"views": (views,)}), folder, clustering_cost.FILES) as created:
@@ -74,7 +74,7 @@ def kept(base: Settings, folder: Path) -> Iterator[KeptInstance]:
 
 
 @contextmanager
-def aged(base: Settings, folder: Path, age: Age) -> Iterator[AgedPair]:
+def aged_pair(base: Settings, folder: Path, age: Age) -> Iterator[AgedPair]:
     """An aged and a fresh instance at the same time, so that the load of the machine is the same for both."""
     parts = [folder.with_name(f"{folder.name}-{name}") for name in ("aged", "fresh")]
     with (
@@ -86,7 +86,7 @@ def aged(base: Settings, folder: Path, age: Age) -> Iterator[AgedPair]:
 
 
 @contextmanager
-def secured(base: Settings, folder: Path) -> Iterator[SecuredPair]:
+def secured_pair(base: Settings, folder: Path) -> Iterator[SecuredPair]:
     """A plain and a secured instance at the same time, so that the load of the machine is the same for both."""
     parts = [folder.with_name(f"{folder.name}-{name}") for name in ("plain", "secured")]
     base = base.model_copy(update=secured_cost.CHANGED)
@@ -100,7 +100,7 @@ def secured(base: Settings, folder: Path) -> Iterator[SecuredPair]:
 
 
 @contextmanager
-def soaked(base: Settings, folder: Path, hours: float) -> Iterator[SoakInstance]:
+def soaked_instance(base: Settings, folder: Path, hours: float) -> Iterator[SoakInstance]:
     """An instance for hours of events, batches, switches and readers."""
     with _fresh(base.model_copy(update=CHANGED), folder) as created:
         yield SoakInstance(_started(created), hours)

@@ -104,22 +104,30 @@ def bench(
         raise Usage(what, fix=f"choose from {', '.join(groups)}; repeat at least once")
     began, chosen = time.monotonic(), list(names) or SHORT
     figures = [
-        *_measure_group(chosen, LIVE, lambda: bench_instances.live(base, folder), repeat),
+        *_measure_group(chosen, LIVE, lambda: bench_instances.live_instance(base, folder), repeat),
         *_measure_group(
-            chosen, LOG, lambda: bench_instances.filled(base, folder, many_epochs.fill, many_epochs.TRADES), repeat
+            chosen,
+            LOG,
+            lambda: bench_instances.filled_instance(base, folder, many_epochs.fill, many_epochs.TRADES),
+            repeat,
         ),
-        *_measure_group(chosen, PROGRAMS, lambda: bench_instances.shop(base, folder), repeat),
-        *_measure_group(chosen, KEPT, lambda: bench_instances.kept(base, folder), repeat),
+        *_measure_group(chosen, PROGRAMS, lambda: bench_instances.programs_instance(base, folder), repeat),
+        *_measure_group(chosen, KEPT, lambda: bench_instances.kept_instance(base, folder), repeat),
         *_measure_group(
-            chosen, GATE, lambda: bench_instances.filled(base, folder, gate_time.fill, gate_time.COUNT), repeat
+            chosen, GATE, lambda: bench_instances.filled_instance(base, folder, gate_time.fill, gate_time.COUNT), repeat
         ),
-        *_measure_group(chosen, BULK, lambda: bench_instances.filled(base, folder, bulk.fill, bulk.COUNT), repeat),
         *_measure_group(
-            chosen, PEERS, lambda: bench_instances.filled(base, folder, peer_figures.fill, peer_figures.COUNT), repeat
+            chosen, BULK, lambda: bench_instances.filled_instance(base, folder, bulk.fill, bulk.COUNT), repeat
         ),
-        *_measure_group(chosen, SECURED, lambda: bench_instances.secured(base, folder), repeat),
-        *_measure_group(chosen, AGE, lambda: bench_instances.aged(base, folder, Age.of(sizes.epochs)), repeat),
-        *_measure_group(chosen, SOAK, lambda: bench_instances.soaked(base, folder, sizes.hours), repeat),
+        *_measure_group(
+            chosen,
+            PEERS,
+            lambda: bench_instances.filled_instance(base, folder, peer_figures.fill, peer_figures.COUNT),
+            repeat,
+        ),
+        *_measure_group(chosen, SECURED, lambda: bench_instances.secured_pair(base, folder), repeat),
+        *_measure_group(chosen, AGE, lambda: bench_instances.aged_pair(base, folder, Age.of(sizes.epochs)), repeat),
+        *_measure_group(chosen, SOAK, lambda: bench_instances.soaked_instance(base, folder, sizes.hours), repeat),
     ]
     measured = report(figures, time.monotonic() - began)
     if write:

@@ -10,7 +10,7 @@ from rich.text import Text
 from core.evidence.quantity import mebibytes
 from flows.demo.airflow import DagRunTimes, DemoAirflow
 from flows.demo.report_frame import checks_part, command, other_ports, print_report, short
-from flows.measure.console import bare
+from flows.measure.console import plain_table
 from infra.airflow_api import USER
 
 
@@ -27,7 +27,7 @@ def _parts(demo: DemoAirflow) -> Iterable[tuple[str, RenderableType]]:
 
 
 def _tasks(dag_run: DagRunTimes) -> RenderableType:
-    table = bare("task", "state", "tries", "seconds", left=2)
+    table = plain_table("task", "state", "tries", "seconds", left=2)
     for task in dag_run.tasks:
         table.add_row(task.name, task.state, str(task.tries), f"{task.seconds:.1f}")
     return table

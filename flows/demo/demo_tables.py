@@ -13,7 +13,7 @@ from flows.demo.quality_warnings import QualityWarning
 from flows.demo.report_frame import checks_part, command, other_ports, print_report, short
 from flows.demo.report_switch import FRESHNESS
 from flows.demo.run_demo import Demo
-from flows.measure.console import bare, mark
+from flows.measure.console import mark, plain_table
 from flows.measure.demo_queries import Hour, Ticker, TickerByLayer
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
@@ -39,10 +39,10 @@ def _parts(demo: Demo) -> Iterable[tuple[str, RenderableType]]:
 
 
 def _sent(demo: Demo) -> RenderableType:
-    purposes = bare("topic", "sent", "records", left=2)
+    purposes = plain_table("topic", "sent", "records", left=2)
     for sent in demo.sent:
         purposes.add_row(sent.topic, sent.purpose, f"{sent.count:,}")
-    totals = bare("topic", "sent", "in Kafka", "valid", "view", "counts", "")
+    totals = plain_table("topic", "sent", "in Kafka", "valid", "view", "counts", "")
     totals.columns[4].justify = "left"
     for topic in demo.topics:
         for number, (view, events) in enumerate(topic.views.items()):
@@ -63,7 +63,7 @@ def _whole(number: int) -> str:
 def _warnings(warnings: Sequence[QualityWarning]) -> RenderableType:
     if not warnings:
         return Text("no quality warnings")
-    table = bare("build", "view or topic", "check", "rows", "what it counts", left=3)
+    table = plain_table("build", "view or topic", "check", "rows", "what it counts", left=3)
     table.columns[-1].justify = "left"
     for warning in warnings:
         rows = "" if warning.rows is None else _whole(warning.rows)
@@ -72,7 +72,7 @@ def _warnings(warnings: Sequence[QualityWarning]) -> RenderableType:
 
 
 def _accounts(demo: Demo) -> RenderableType:
-    table = bare("topic", "layer", "decoded", "+ quarantined", "= total", "expected", "", left=2)
+    table = plain_table("topic", "layer", "decoded", "+ quarantined", "= total", "expected", "", left=2)
     for row in demo.ledger:
         for layer, decoded, quarantined, expected in (
             ("speed", row.speed_decoded, row.speed_quarantined, row.log),
@@ -86,7 +86,7 @@ def _accounts(demo: Demo) -> RenderableType:
 
 
 def _tickers(rows: Sequence[TickerByLayer]) -> RenderableType:
-    table = bare("ticker", "", "trades", "shares", "low", "high", left=2)
+    table = plain_table("ticker", "", "trades", "shares", "low", "high", left=2)
     most = max(row.merged.trades for row in rows)
     for row in rows:
         ticker = row.merged
@@ -97,7 +97,7 @@ def _tickers(rows: Sequence[TickerByLayer]) -> RenderableType:
 
 def _hours(rows: Sequence[Hour]) -> RenderableType:
     most = max(row.requests for row in rows)
-    table = bare("day", "requests in each hour", "requests", "errors", "MB", left=2)
+    table = plain_table("day", "requests in each hour", "requests", "errors", "MB", left=2)
     for day in sorted({row.hour.date() for row in rows}):
         of_day = [row for row in rows if row.hour.date() == day]
         by_hour = {row.hour.hour: row.requests for row in of_day}
@@ -110,7 +110,7 @@ def _hours(rows: Sequence[Hour]) -> RenderableType:
 
 
 def _split(rows: Sequence[TickerByLayer], count: int) -> RenderableType:
-    table = bare("ticker", "measure", "batch alone", "speed alone", "merged", "", left=2)
+    table = plain_table("ticker", "measure", "batch alone", "speed alone", "merged", "", left=2)
     for row in rows:
         for name, sign in (("trades", "+"), ("volume", "+"), ("high", "max")):
             batch, speed = (_cell(part, name) for part in (row.batch, row.speed))
@@ -126,7 +126,7 @@ def _cell(part: Ticker | None, name: str) -> str:
 
 def _freshness(demo: Demo) -> RenderableType:
     freshness = demo.freshness
-    table = bare("p50", "p95", "p99", "slowest", "events", "queries", left=0)
+    table = plain_table("p50", "p95", "p99", "slowest", "events", "queries", left=0)
     seconds = (f"{value:.2f} s" for value in (freshness.p50, freshness.p95, freshness.p99, freshness.worst))
     table.add_row(*seconds, f"{freshness.samples:,}", f"{freshness.polls:,}")
     text = (

@@ -13,7 +13,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from flows.demo.connection import Connection
-from flows.measure.console import bare, mark
+from flows.measure.console import mark, plain_table
 from flows.measure.expected import NumberCheck, wrong_numbers
 
 
@@ -33,7 +33,7 @@ def print_report(
 
 def checks_part(checks: Sequence[NumberCheck], expected: str, actual: str) -> tuple[str, RenderableType]:
     """The part with a row for each check; ``expected`` and ``actual`` are the titles of its two texts."""
-    table = bare("", "number", expected, actual, left=2)
+    table = plain_table("", "number", expected, actual, left=2)
     for check in checks:
         table.add_row(mark(check.ok), check.what, check.expected, check.actual)
     return "Every number, counted in plain Python and by Trino", table

@@ -11,7 +11,7 @@ from flows.demo.both_modes import WARM_AFTER
 from flows.demo.mode_rows import rows
 from flows.demo.readers import AT_ONCE, QUICK, SLOW
 from flows.demo.switch_modes import DemoSwitches
-from flows.measure.console import bare, mark, with_text
+from flows.measure.console import mark, plain_table, with_text
 
 FRESHNESS = "freshness: time from when an event is due to be sent until a query that counts it has answered"
 _LATENCY = "latency: time from when a query is due until its answer has arrived"
@@ -45,7 +45,7 @@ def _steps(switches: DemoSwitches) -> RenderableType:
 
 
 def _proof(switches: DemoSwitches) -> RenderableType:
-    table = bare(
+    table = plain_table(
         "view", "keys", "only in build", "only in replay", "repeated", "different cells", "same hash in Trino", ""
     )
     for view in switches.proof:
@@ -60,7 +60,7 @@ def _proof(switches: DemoSwitches) -> RenderableType:
 def _readers(switches: DemoSwitches) -> RenderableType:
     readers = switches.readers
     modes = [f"from {mode}" for mode in readers.modes]
-    table = bare("answers", *modes, "errors", "pause", "latency p50", "slowest", "", left=0)
+    table = plain_table("answers", *modes, "errors", "pause", "latency p50", "slowest", "", left=0)
     times = (f"{seconds:.2f} s" for seconds in (readers.pause, readers.p50, readers.slowest))
     counts = (f"{count:,}" for count in readers.modes.values())
     table.add_row(f"{readers.answers:,}", *counts, f"{len(readers.errors):,}", *times, mark(not readers.errors))

@@ -181,7 +181,7 @@ def _read(created: FreshInstance, catalog: Catalog, sent: _Sent, began: float) -
             compare_numbers.health(status(settings)),
         )
     note(f"first result: {sum(check.ok for check in checks)} of {len(checks)} numbers of Lambda are exact")
-    switched = switch_modes.there_and_back(created, catalog, sent.batch)
+    switched = switch_modes.switch_to_kappa_and_back(created, catalog, sent.batch)
     records_sent = (*_first_half(sent), *switched.sent)
     topics = sent_records.counts_at_end(settings, catalog, records_sent)
     at_the_end = (*sent_records.checks(topics), compare_numbers.health(status(settings), " at the end"))

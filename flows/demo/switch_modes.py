@@ -78,7 +78,7 @@ class DemoSwitches:
     checks: tuple[NumberCheck, ...]
 
 
-def there_and_back(created: FreshInstance, catalog: Catalog, batch: FullComputation) -> DemoSwitches:
+def switch_to_kappa_and_back(created: FreshInstance, catalog: Catalog, batch: FullComputation) -> DemoSwitches:
     """Switches to Kappa, measures it, rolls back and measures Lambda; ``batch`` is what Lambda's build used.
 
     Raises Refused or TryAgain if a step fails; wrong counts and answers are in the result's ``checks``.

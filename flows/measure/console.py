@@ -48,7 +48,7 @@ def note(text: str) -> None:
     console().print(f"[green]✓[/] {text}", highlight=False)
 
 
-def bare(*columns: str, left: int = 1) -> Table:
+def plain_table(*columns: str, left: int = 1) -> Table:
     """A table without lines; the first ``left`` columns are left-aligned."""
     table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 3, 0, 0))
     for number, column in enumerate(columns):
@@ -58,7 +58,7 @@ def bare(*columns: str, left: int = 1) -> Table:
 
 def with_text(*columns: str, left: int = 1) -> Table:
     """A table without lines, with text in the last column."""
-    table = bare(*columns, left=left)
+    table = plain_table(*columns, left=left)
     text = table.columns[-1]
     text.justify, text.no_wrap, text.style = "left", False, "dim"
     return table

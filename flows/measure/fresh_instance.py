@@ -12,7 +12,7 @@ from typing import Any
 
 from core.errors import Refused
 from infra.local import local_stack
-from infra.local.ports import free_or_others, free_ports
+from infra.local.ports import free_ports, preferred_or_free_ports
 from infra.settings import PREFIX, Settings
 from infra.settings.sources import read_settings
 
@@ -49,7 +49,7 @@ def create(base: Settings, folder: Path, preferred: Mapping[str, int] | None = N
     folder = folder.absolute()
     folder.mkdir(parents=True)
     kept = base.model_dump(mode="json", exclude_defaults=True, exclude=set(_NOT_COPIED))
-    ports = free_or_others([preferred[name] for name in _PORTS]) if preferred else free_ports(len(_PORTS))
+    ports = preferred_or_free_ports([preferred[name] for name in _PORTS]) if preferred else free_ports(len(_PORTS))
     values = kept | {"data": str(folder / "data")} | dict(zip(_PORTS, ports, strict=True))
     config = folder / "lk.toml"
     config.write_text(_MARK + "".join(f"{key} = {_toml(value)}\n" for key, value in values.items()), "utf-8")

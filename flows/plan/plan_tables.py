@@ -13,7 +13,7 @@ from rich.text import Text
 from core.evidence.break_even import RANGE
 from core.evidence.cost_model import Cost, ModePlan
 from core.evidence.quantity import trimmed
-from flows.measure.console import bare
+from flows.measure.console import plain_table
 from flows.plan.run_plan import PlanReport
 
 _UNITS = (("days", 86_400), ("h", 3_600), ("min", 60))
@@ -49,7 +49,7 @@ def _parts(report: PlanReport) -> Iterable[tuple[str, RenderableType]]:
 
 
 def _modes(plans: Sequence[ModePlan]) -> Table:
-    table = bare("", *(each.mode.capitalize() for each in plans))
+    table = plain_table("", *(each.mode.capitalize() for each in plans))
     for kind in ("compute", "storage"):
         for item in dict.fromkeys(cost.item for each in plans for cost in each.costs if cost.kind == kind):
             table.add_row(item, *(_dollars(each.costs, item) for each in plans))
@@ -84,7 +84,7 @@ def _verdict(report: PlanReport) -> Iterable[Text]:
 
 
 def _break_evens(report: PlanReport) -> Table:
-    table = bare("setting", "now", "the same cost at", "cheaper above that")
+    table = plain_table("setting", "now", "the same cost at", "cheaper above that")
     for each in sorted(report.break_evens, key=lambda each: (each.value is None, each.factor or 0)):
         at = "no value" if each.value is None else trimmed(each.value)
         table.add_row(each.text, trimmed(each.today), at, each.above.capitalize())
@@ -92,7 +92,7 @@ def _break_evens(report: PlanReport) -> Table:
 
 
 def _arithmetic(plans: Sequence[ModePlan]) -> Table:
-    table = bare("", "", "a month", "arithmetic", left=2)
+    table = plain_table("", "", "a month", "arithmetic", left=2)
     table.columns[-1].justify, table.columns[-1].no_wrap = "left", False
     for each in plans:
         for place, cost in enumerate(each.costs):
@@ -112,7 +112,7 @@ def _trust(report: PlanReport) -> RenderableType:
     if not report.predictions:
         notes.append("no prediction could be checked: that needs three sizes")
         return Text("\n".join(notes))
-    table = bare("predicted for a size that was not fitted", "records", "unit", "predicted", "measured", "error")
+    table = plain_table("predicted for a size that was not fitted", "records", "unit", "predicted", "measured", "error")
     for row in report.predictions:
         values = trimmed(row.predicted), trimmed(row.measured)
         table.add_row(row.what, f"{row.size:,}", row.unit, *values, f"{row.error:+.1%}")

@@ -199,7 +199,7 @@ def _state(settings: Settings, name: str, server: Callable[[Settings], Server] |
 
 def _exclusive(settings: Settings) -> AbstractContextManager[None]:
     """Holds the instance's lock: one `up` or `down` at a time."""
-    return file_lock.alone(settings.run_dir / "stack.lock")
+    return file_lock.exclusive_lock(settings.run_dir / "stack.lock")
 
 
 def _following(path: Path) -> Iterator[str]:

@@ -42,7 +42,7 @@ def free_ports(count: int) -> list[int]:
     )
 
 
-def free_or_others(preferred: Sequence[int]) -> list[int]:
+def preferred_or_free_ports(preferred: Sequence[int]) -> list[int]:
     """Each preferred port if nobody listens on it, else another free one."""
     taken = []
     with ExitStack() as bound:

@@ -65,7 +65,7 @@ def ensure_jars(
 def _exclusive(cache: Path, name: str) -> AbstractContextManager[None]:
     """Holds the lock of a set: one process at a time, across clones."""
     text = f"Waiting for another process that downloads {name.capitalize()}"
-    return file_lock.alone(cache / f"{name}.lock", on_wait=lambda: console().print(text))
+    return file_lock.exclusive_lock(cache / f"{name}.lock", on_wait=lambda: console().print(text))
 
 
 def _say(text: str) -> None:

@@ -27,11 +27,11 @@ def test_a_search_for_more_ports_than_there_are_is_refused(monkeypatch: pytest.M
 
 def test_a_preferred_port_is_used_if_nobody_listens_on_it() -> None:
     first, taken, last = ports.free_ports(3)
-    assert ports.free_or_others([first, taken, last]) == [first, taken, last]
+    assert ports.preferred_or_free_ports([first, taken, last]) == [first, taken, last]
     with socket.socket() as listening:
         listening.bind((LOOPBACK, taken))
         listening.listen()
-        chosen = ports.free_or_others([first, taken, last])
+        chosen = ports.preferred_or_free_ports([first, taken, last])
     assert (chosen[0], chosen[2]) == (first, last)
     assert chosen[1] not in (first, taken, last)
 
@@ -44,8 +44,8 @@ def test_another_port_is_never_a_preferred_one(monkeypatch: pytest.MonkeyPatch) 
     with socket.socket() as listening:
         listening.bind((LOOPBACK, base))
         listening.listen()
-        assert ports.free_or_others([base, base + 1])[1] == base + 1
-        assert ports.free_or_others([base, base + 1])[0] in (base + 2, base + 3)
+        assert ports.preferred_or_free_ports([base, base + 1])[1] == base + 1
+        assert ports.preferred_or_free_ports([base, base + 1])[0] in (base + 2, base + 3)
 
 
 def test_a_port_whose_server_has_closed_its_connections_is_free() -> None:
@@ -58,7 +58,7 @@ def test_a_port_whose_server_has_closed_its_connections_is_free() -> None:
             accepted, _ = server.accept()
             accepted.close()  # the side that closes first keeps the port for a minute
             assert client.recv(1) == b""
-    assert ports.free_or_others([port]) == [port]
+    assert ports.preferred_or_free_ports([port]) == [port]
 
 
 def is_free(port: int) -> bool:
