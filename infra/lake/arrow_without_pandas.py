@@ -1,4 +1,4 @@
-"""Arrow without pandas, which pyarrow imports on its own account: 50 MB and a third of a second of every verb."""
+"""Keeps pyarrow from importing pandas: this saves 50 MB and 0.3 s per verb."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _NoPandas:
 def leave_pandas_out() -> None:
     """Makes pyarrow's first array while pandas cannot be imported: pyarrow looks for it once, and goes on without.
 
-    Whoever imports pandas or calls ``to_pandas`` later gets it as ever.
+    A later import of pandas works as usual.
     """
     if "pandas" in sys.modules:
         return
