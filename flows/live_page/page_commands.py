@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable
 
 from core.view import Keyed, View
-from infra.settings import Settings
 from serving.served_status import ViewState
 
 Command = tuple[str, str]  # words after `lk`, and what they do
@@ -27,11 +25,6 @@ _CHANGED_KAPPA = (
     ("switch kappa", "after you changed its file: serve a replay by the new definition, after it equals a full build"),
     ("speed start --new", "the same by a full build and a new run, in Lambda"),
 )
-
-
-def command_of(settings: Settings) -> str:
-    """How a person calls `lk` for this instance: with the settings file, unless that is ./lk.toml."""
-    return f"lk -c {shlex.quote(str(settings.named_file))}" if settings.named_file else "lk"
 
 
 def commands_of_view(view: View, state: ViewState | None, lk: str) -> tuple[Command, ...]:

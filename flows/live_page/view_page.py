@@ -14,7 +14,7 @@ from core.identifiers import Name
 from core.safe_text import shortened
 from core.view import Keyed, View, visible_columns
 from flows.live_page import words
-from flows.live_page.page_commands import command_of, commands_of_view
+from flows.live_page.page_commands import commands_of_view
 from flows.live_page.parts import Part, Reading
 from flows.live_page.snapshot import Snapshot
 from infra.control.publications import Change
@@ -87,7 +87,7 @@ class ViewPages:
             mistakes = "".join(f"\na definition is not used, because of a mistake: {problem}" for problem in problems)
             raise Refused(f"there is no view {name}{mistakes}")
         sample = self._sample(view)
-        return _page(catalog, view, snapshot, sample, command_of(self._settings))
+        return _page(catalog, view, snapshot, sample, self._settings.command)
 
     def _sample(self, view: Name) -> Reading[QueryResult]:
         query, limit = partial(_rows_of, self._settings, view), 2 * _PATIENCE

@@ -21,7 +21,6 @@ from flows.live_page import metrics, runbooks, words
 from flows.live_page.chart_library import ChartLibrary
 from flows.live_page.collector import Collector, Rendered
 from flows.live_page.guard import HEALTH, METRICS, NAMES, VEGA, Guard
-from flows.live_page.page_commands import command_of
 from flows.live_page.query_log import LARGEST, QueryLog
 from flows.live_page.trace_rows import page_with_rows
 from flows.live_page.view_page import ViewPages
@@ -225,7 +224,7 @@ def _links(settings: Settings) -> dict[str, str]:
 
 def _templates(settings: Settings) -> Environment:
     templates = html_templates(_FOLDER / "templates")
-    templates.globals["lk"] = command_of(settings)
+    templates.globals["lk"] = settings.command
     templates.filters |= {"utc": words.utc, "count": words.count, "seconds": words.seconds}
     return templates
 

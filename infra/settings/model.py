@@ -73,7 +73,7 @@ class Settings(SettingFields):
     @property
     def command(self) -> str:
         """How a person calls `lk` for this instance: with the settings file, unless that is ./lk.toml."""
-        return f"lk -c {shlex.quote(str(self._named_file))}" if self._named_file else "lk"
+        return f"lk -c {shlex.quote(str(self.named_file))}" if self.named_file else "lk"
 
     def of_file(self, file: Path | None) -> Settings:
         """These settings, read from a file that `lk -c` has to name."""

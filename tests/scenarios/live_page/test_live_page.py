@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -11,78 +10,32 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, Request, sync_playwright
 from pyspark.sql import SparkSession
 
 from infra.local import local_processes, ui_server
 from infra.project_files import ROOT
 from tests.scenarios.live_page.records import MARKUP
+from tests.support.checks.opened_page import OpenedPage, needs_browser, opened_page
 from tests.support.faults.killed_server import killed_server
 from tests.support.faults.killing import kill
 from tests.support.instances.world import World
 from tests.support.records.load import mixed
-from tests.support.suite.machine_speed import patient, stretched
+from tests.support.suite.machine_speed import stretched
 from tests.support.waiting import eventually
 
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 IMAGES = ROOT / "docs" / "images"
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium: apt-get install chromium")
-
-
-class Opened:
-    """The page in a browser, with every address that it asked for and every complaint of the browser."""
-
-    def __init__(self, page: Page, url: str) -> None:
-        self.page, self.url = page, url
-        self.addresses: list[str] = []
-        self.complaints: list[str] = []
-        page.on("request", self._asked)
-        page.on("console", lambda message: self.complaints.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.goto(url)
-
-    def _asked(self, request: Request) -> None:
-        self.addresses.append(request.url)
-
-    def rows(self, table: str) -> list[list[str]]:
-        """The cells of a table, as text."""
-        script = "rows => rows.map(row => [...row.cells].map(cell => cell.textContent))"
-        cells: list[list[str]] = self.page.locator(f"#table-{table} tbody tr").evaluate_all(script)
-        return cells
-
-    def text(self, id: str) -> str:
-        """The text of an element."""
-        return self.page.locator(f"#{id}").text_content() or ""
-
-    def health(self) -> str | None:
-        """The state of the first line: ok or bad."""
-        return self.page.locator("#health").get_attribute("data-state")
+pytestmark = needs_browser
 
 
 @pytest.fixture(scope="module")
-def opened(world: World) -> Iterator[Opened]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme="light")
-        page.set_default_timeout(1000 * patient(180))
-        yield Opened(page, ui_server.url(world.settings))
-        browser.close()
+def opened(world: World) -> Iterator[OpenedPage]:
+    with opened_page(ui_server.url(world.settings)) as page:
+        yield page
 
 
-def test_its_numbers_are_those_of_lk_status(world: World, opened: Opened) -> None:
+def test_its_numbers_are_those_of_lk_status(world: World, opened: OpenedPage) -> None:
     def equal() -> None:
-        status = world.here("status", "--json").json
-        assert opened.health() == "ok", opened.text("unhealthy")
-        assert [row[:6] for row in opened.rows("views")] == [
-            [v["view"], v["mode"], v["build"], v["run"], str(v["epoch"]), f"{v['lag']:,}"] for v in status["views"]
-        ]
-        numbers = ("offsets", "decoded", "quarantined")
-        assert [row[:5] for row in opened.rows("ledger")] == [
-            [p["topic"], str(p["partition"]), *(f"{p[name]:,}" for name in numbers)] for p in status["partitions"]
-        ]
-        up = {process["name"] for process in status["processes"] if process["status"] == "up"}
-        assert {row[0] for row in opened.rows("processes") if row[1] == "up"} == up
-        assert opened.text("served-lag") == "lag 0"
+        opened.check_numbers(world.here("status", "--json").json)
 
     eventually(world.settings, 180, equal)
     assert opened.text("speed-run") == f"{world.run} running"
@@ -90,7 +43,7 @@ def test_its_numbers_are_those_of_lk_status(world: World, opened: Opened) -> Non
     assert opened.text("rows-epoch") == f"epoch {world.epoch}"
 
 
-def test_markup_in_a_record_is_text_and_nothing_comes_from_elsewhere(world: World, opened: Opened) -> None:
+def test_markup_in_a_record_is_text_and_nothing_comes_from_elsewhere(world: World, opened: OpenedPage) -> None:
     def shown() -> None:
         assert any(MARKUP in row[4] for row in opened.rows("quarantine")), opened.rows("quarantine")
 
@@ -101,7 +54,7 @@ def test_markup_in_a_record_is_text_and_nothing_comes_from_elsewhere(world: Worl
     assert opened.complaints == []
 
 
-def test_new_records_move_the_charts(world: World, opened: Opened) -> None:
+def test_new_records_move_the_charts(world: World, opened: OpenedPage) -> None:
     before = opened.rows("partitions")
     world.send(mixed(seed=3, count=400))
 
@@ -113,7 +66,7 @@ def test_new_records_move_the_charts(world: World, opened: Opened) -> None:
     eventually(world.settings, 180, moved)
 
 
-def test_every_view_has_a_page(world: World, opened: Opened) -> None:
+def test_every_view_has_a_page(world: World, opened: OpenedPage) -> None:
     opened.page.click("#table-views a >> text=trades_by_day")
     opened.page.wait_for_url("**/view/trades_by_day")
     assert opened.page.locator("h1").text_content() == "trades_by_day"
@@ -127,7 +80,7 @@ def test_every_view_has_a_page(world: World, opened: Opened) -> None:
     opened.page.wait_for_selector("#health[data-state=ok]")
 
 
-def test_the_page_of_a_record_shows_its_keys_windows_and_rows(world: World, opened: Opened) -> None:
+def test_the_page_of_a_record_shows_its_keys_windows_and_rows(world: World, opened: OpenedPage) -> None:
     record = next(r for r in world.log.records if r.topic == "trades" and r.value and r.value.startswith(b'{"type"'))
     opened.page.goto(f"{opened.url}/trace/trades/{record.partition}/{record.offset}")
     opened.page.click("text=With its keys, windows and rows")
@@ -137,7 +90,7 @@ def test_the_page_of_a_record_shows_its_keys_windows_and_rows(world: World, open
     opened.page.wait_for_selector("#health[data-state=ok]")
 
 
-def test_an_example_of_a_bad_record_leads_to_the_page_of_the_record(world: World, opened: Opened) -> None:
+def test_an_example_of_a_bad_record_leads_to_the_page_of_the_record(world: World, opened: OpenedPage) -> None:
     bad = next(record for record in world.log.records if record.value == MARKUP.encode())
     place = f"{bad.topic}/{bad.partition}/{bad.offset}"
     opened.page.click(f"#table-quarantine a >> text={place}")
@@ -149,7 +102,7 @@ def test_an_example_of_a_bad_record_leads_to_the_page_of_the_record(world: World
 
 
 def test_pictures_of_the_documents_are_made_when_asked_for(
-    world: World, spark: SparkSession, opened: Opened, tmp_path: Path
+    world: World, spark: SparkSession, opened: OpenedPage, tmp_path: Path
 ) -> None:
     """`make docs-images` sets LK_DOCS_IMAGES. While records flow, a build is published."""
     folder = IMAGES if os.environ.get("LK_DOCS_IMAGES") else tmp_path
@@ -173,7 +126,7 @@ def test_pictures_of_the_documents_are_made_when_asked_for(
     picture(world, opened, folder / "trace-page.png", 1_800)
 
 
-def picture(world: World, opened: Opened, file: Path, height: int) -> None:
+def picture(world: World, opened: OpenedPage, file: Path, height: int) -> None:
     """Writes the upper part of the page, without the path of this lake."""
     replaced = "root => { document.body.innerHTML = document.body.innerHTML.replaceAll(root, '…/lake') }"
     opened.page.evaluate(replaced, world.settings.lake_root)
@@ -185,7 +138,7 @@ def picture(world: World, opened: Opened, file: Path, height: int) -> None:
     ("server", "line"), [("trino", "trino: Trino does not"), ("kafka", "log: Kafka does not answer")]
 )
 def test_while_a_server_is_away_the_page_says_so_and_the_rest_goes_on(
-    world: World, opened: Opened, server: str, line: str
+    world: World, opened: OpenedPage, server: str, line: str
 ) -> None:
     opened.page.goto(opened.url)
     opened.page.wait_for_selector("#health[data-state=ok]")
@@ -211,7 +164,7 @@ def stopped(world: World, name: str) -> Iterator[None]:
         os.kill(process.pid, signal.SIGCONT)
 
 
-def test_while_its_own_server_hangs_the_page_does_not_stay_green(world: World, opened: Opened) -> None:
+def test_while_its_own_server_hangs_the_page_does_not_stay_green(world: World, opened: OpenedPage) -> None:
     opened.page.goto(opened.url)
     opened.page.wait_for_selector("#health[data-state=ok]")
     with stopped(world, ui_server.NAME):
@@ -224,7 +177,9 @@ def test_while_its_own_server_hangs_the_page_does_not_stay_green(world: World, o
 
 
 @pytest.mark.parametrize("trino", ["answers", "hangs"])
-def test_a_kill_of_the_speed_process_turns_it_red_within_ten_seconds(world: World, opened: Opened, trino: str) -> None:
+def test_a_kill_of_the_speed_process_turns_it_red_within_ten_seconds(
+    world: World, opened: OpenedPage, trino: str
+) -> None:
     opened.page.goto(opened.url)
     opened.page.wait_for_selector("#health[data-state=ok]")
     with stopped(world, "trino") if trino == "hangs" else nullcontext():

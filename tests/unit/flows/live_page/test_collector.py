@@ -79,15 +79,15 @@ def test_metrics_that_cannot_be_made_say_so_and_the_page_goes_on(
     settings = Settings(data=tmp_path)
     collector = of_snapshots(monkeypatch, settings)
     client = TestClient(web_app(settings, collector))
-    said = "the metrics could not be made: unexpected ZeroDivisionError: division by zero"
+    failure = "the metrics could not be made: unexpected ZeroDivisionError: division by zero"
     with monkeypatch.context() as patch, caplog.at_level(logging.ERROR):
         patch.setattr(metrics, "exposition", broken)
         for _ in range(2):
             collector.collect()
-            assert (client.get("/metrics").status_code, client.get("/metrics").text) == (503, f"{said}\n")
+            assert (client.get("/metrics").status_code, client.get("/metrics").text) == (503, f"{failure}\n")
     assert (page(client)["at"], page(client)["unhealthy"]) == ("2026-03-14 12:00:04 UTC", [])
     (record,) = caplog.records
-    assert said in record.message
+    assert failure in record.message
     collector.collect()
     assert client.get("/metrics").status_code == 200
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.view import PROCESSING_TIME, Keyed, Rollup, View
-from flows.live_page.page_commands import command_of, commands_of_view
+from flows.live_page.page_commands import commands_of_view
 from infra.control.pins import Mode
 from infra.settings import Settings
 from serving.served_status import ViewState
@@ -60,7 +60,7 @@ def test_a_keyed_view_has_no_range() -> None:
 
 
 def test_commands_name_the_settings_file_of_the_instance() -> None:
-    assert command_of(Settings()) == "lk"
-    named = command_of(Settings().of_file(Path("/srv/a b/two.toml")))
+    assert Settings().command == "lk"
+    named = Settings().of_file(Path("/srv/a b/two.toml")).command
     assert named == "lk -c '/srv/a b/two.toml'"
     assert commands_of_view(BY_DAY, None, named)[0][0] == "lk -c '/srv/a b/two.toml' show trades_by_day --limit 10"

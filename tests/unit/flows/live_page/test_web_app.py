@@ -136,8 +136,8 @@ def test_a_second_server_of_the_same_moment_is_refused(tmp_path: Path, monkeypat
 
 def test_pages_say_how_their_commands_reach_this_instance(tmp_path: Path) -> None:
     settings = Settings(data=tmp_path)
-    said = "<code>lk -c /srv/two.toml</code> instead of <code>lk</code>"
+    hint = "<code>lk -c /srv/two.toml</code> instead of <code>lk</code>"
     for path in ("/", "/runbook/lag-grows"):
         for of, expected in ((settings, False), (settings.of_file(Path("/srv/two.toml")), True)):
             html = TestClient(web_app(of, Collector(of))).get(path).text
-            assert (said in html) == expected, path
+            assert (hint in html) == expected, path
