@@ -90,14 +90,14 @@ def test_erasures_that_cannot_be_read_are_no_kafka_that_is_away(monkeypatch: pyt
 
 def test_a_file_with_a_mistake_hides_no_topic_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "broken.py").write_text("TOPIC = 1\n", "utf-8")
-    asked = list[list[str]]()
+    topic_lists = list[list[str]]()
 
     def starts(_: Settings, topics: list[str]) -> Cut:
-        asked.append(topics)
+        topic_lists.append(topics)
         return Cut()
 
     monkeypatch.setattr(kafka_admin, "partition_counts", lambda _: {"trades": 1})
     monkeypatch.setattr(kafka_admin, "start_offsets", starts)
     monkeypatch.setattr(kafka_admin, "end_offsets", starts)
     assert state_reader._log(Settings(views=(tmp_path,))) == (PartitionEnds(Name("trades"), 0, 0, 0),)
-    assert asked == [["trades"], ["trades"]]
+    assert topic_lists == [["trades"], ["trades"]]

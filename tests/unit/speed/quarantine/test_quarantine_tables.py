@@ -44,17 +44,17 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
 
 
 def test_no_request_is_made_for_a_run_that_has_ended(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, exists = list[str](), delta.exists
+    paths, exists = list[str](), delta.exists
 
     def noted(path: str) -> bool:
-        asked.append(path)
+        paths.append(path)
         return exists(path)
 
     monkeypatch.setattr(delta, "exists", noted)
     listed = listing.list_quarantined(settings, catalog=CATALOG)
     assert [str(entry.position) for entry in listed] == ["quotes/0/0", "quotes/0/1", "trades/0/0", "trades/0/1"]
-    assert table_paths.quarantine(settings, SERVES) in asked
-    assert table_paths.quarantine(settings, ENDED) not in asked
+    assert table_paths.quarantine(settings, SERVES) in paths
+    assert table_paths.quarantine(settings, ENDED) not in paths
 
 
 def test_the_runs_are_read_once_for_the_rules_of_all_topics(
