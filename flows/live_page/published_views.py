@@ -11,6 +11,7 @@ from infra.definitions import definition_files
 from infra.settings import Settings
 from infra.trino import served_views
 from serving import replace_views
+from serving.publish import declared_pins
 
 
 @dataclass
@@ -25,9 +26,8 @@ class PublishedViews:
 
     def read(self) -> ServedViews:
         """The last publication beside what Trino serves now."""
-        published = last_done(self.settings)
         catalog, _ = definition_files.load_usable(self.settings)
-        pins = {view: pin for view, pin in published.pins.items() if view in catalog.views} if published else {}
+        pins = declared_pins(last_done(self.settings), catalog)
         try:
             served = served_views.read_served(self.settings, pins)
         except TryAgain:

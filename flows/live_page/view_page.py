@@ -84,7 +84,7 @@ class ViewPages:
         catalog, problems = definition_files.load_usable(self._settings)
         view = next((view for view in catalog.views if view == name), None)
         if view is None:
-            mistakes = "".join(f"\na definition is not used, because of a mistake: {problem}" for problem in problems)
+            mistakes = "".join(f"\na definition is {problem.not_used}" for problem in problems)
             raise Refused(f"there is no view {name}{mistakes}")
         sample = self._sample(view)
         return _page(catalog, view, snapshot, sample, self._settings.command)
