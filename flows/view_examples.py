@@ -50,6 +50,7 @@ _KAFKA = pa.schema(
 )
 _FIND_VIEW = "run `lk views check`; `lk views test VIEW` shows which view it is"
 _STRIDE = 1_000  # the records of example n are decoded in partitions from n times this number
+_AT_ONCE = 4  # views; Spark plans one while another is computed
 
 
 @dataclass(frozen=True)
@@ -120,22 +121,28 @@ class _Task:
 
 
 def _compute(spark: SparkSession, catalog: Catalog, tasks: Sequence[_Task]) -> Mapping[tuple[str, Way], list[Cells]]:
-    """Computed rows as texts, by view and way."""
+    """Computed rows as texts, by view and way: one job for each view, because many in one plan take longer."""
     decoded = _decode(spark, catalog, tasks)
-    frames = []
-    for task in tasks:
-        slices = {topic: _slices(spark, task, decoded[topic]) for topic in task.view.sources}
-        topics = {topic: catalog.topic(topic) for topic in task.view.sources}
-        frames += [_as_texts(task, way, example_rows(task.view, topics, slices, way)) for way in ways_of(task.view)]
-    views = {task.view.name: task.view for task in tasks}
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        of_views = pool.map(lambda task: _compute_view(spark, catalog, task, decoded), tasks)
+        return {key: cells for of_view in of_views for key, cells in of_view.items()}
+
+
+def _compute_view(
+    spark: SparkSession, catalog: Catalog, task: _Task, decoded: Mapping[str, pa.Table]
+) -> Mapping[tuple[str, Way], list[Cells]]:
+    view = task.view
+    slices = {topic: _slices(spark, task, decoded[topic]) for topic in view.sources}
+    topics = {topic: catalog.topic(topic) for topic in view.sources}
+    frames = [_as_texts(task, way, example_rows(view, topics, slices, way)) for way in ways_of(view)]
+    columns = visible_columns(view)
     rows: dict[tuple[str, Way], list[Cells]] = defaultdict(list)
     for row in reduce(lambda a, b: a.unionAll(b), frames).collect():
-        columns = visible_columns(views[row["view"]])
         cells = [
             canonical_time(cell) if cell and column.type == "timestamp" else cell
             for column, cell in zip(columns, row["cells"], strict=True)
         ]
-        rows[row["view"], row["way"]] += [tuple(cells)] * row["copies"]
+        rows[view.name, row["way"]] += [tuple(cells)] * row["copies"]
     return rows
 
 
@@ -183,12 +190,11 @@ def _slices(spark: SparkSession, task: _Task, decoded: pa.Table) -> list[DataFra
 
 
 def _as_texts(task: _Task, way: Way, rows: DataFrame) -> DataFrame:
-    """The rows in a shape that all views share, so that one job computes them: view, way, cells as texts, copies."""
+    """The rows in a form that both ways share, so that one job computes them: way, cells as texts, copies."""
     view = task.view
     in_windows = in_window(view, Rows(frame=rows), millis_of_text(task.example.processed_at)).frame
     assert in_windows is not None
     return in_windows.where(fn.col(ROWS) > 0).select(
-        fn.lit(view.name).alias("view"),
         fn.lit(way).alias("way"),
         fn.array(*(_text(column.name, column.type) for column in visible_columns(view))).alias("cells"),
         (fn.col(ROWS) if isinstance(view, Keyed) else fn.lit(1)).cast("int").alias("copies"),
