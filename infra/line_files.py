@@ -7,7 +7,6 @@ import io
 import os
 import zlib
 from pathlib import Path
-from typing import BinaryIO
 
 from core.errors import Refused
 
@@ -25,13 +24,16 @@ def require_file(path: Path, fix: str) -> None:
         raise Refused("no permission to read the file", where=str(path), fix="change its permissions")
 
 
-def is_gzipped(raw: BinaryIO) -> bool:
+def is_gzipped(raw: io.BufferedReader) -> bool:
     """Whether an open file begins as a gzip file does. It is at its start afterwards."""
     magic = raw.read(len(GZIP_MAGIC))
     raw.seek(0)
     return magic == GZIP_MAGIC
 
 
-def decompressed(raw: BinaryIO) -> BinaryIO:
-    """The bytes of an open file, decompressed if it is gzipped."""
-    return io.BufferedReader(gzip.GzipFile(fileobj=raw)) if is_gzipped(raw) else raw
+def decompressed(raw: io.BufferedReader) -> io.BufferedIOBase:
+    """The bytes of an open file, decompressed if it is gzipped.
+
+    Of a broken gzip file all lines before the break are read: a buffer around it would lose the last block of them.
+    """
+    return gzip.GzipFile(fileobj=raw) if is_gzipped(raw) else raw

@@ -10,6 +10,7 @@ from flows.live_page.snapshot import LiveRun
 from infra.control import run_roles, runs
 from infra.control.manifest import last_epoch
 from infra.control.runs import Run
+from infra.lake.process_identity import ProcessIdentity
 from infra.settings import Settings
 from speed import replay_state
 from speed.process import background, lifecycle
@@ -56,6 +57,15 @@ def _live_run(settings: Settings, run: Run, role: run_roles.Role, state: RunStat
 
 def _unread(settings: Settings, run: Run, error: Refused) -> RunState:
     """The state of a run without its manifest: its process may drive it all the same."""
-    process = background.alive(settings, run.id) or background.remote_owner(settings, run.id)
+    process = background.alive(settings, run.id) or _remote_owner(settings, run.id)
+    host = process.host if isinstance(process, ProcessIdentity) else None
     pid = process.pid if process else None
-    return RunState(run.id, process is not None, f"cannot be read: {error.what}", epoch=-1, pid=pid)
+    return RunState(run.id, process is not None, f"cannot be read: {error.what}", epoch=-1, pid=pid, host=host)
+
+
+def _remote_owner(settings: Settings, run: Name) -> ProcessIdentity | None:
+    """The process of another machine that drives a run; None also if the leases are damaged, too."""
+    try:
+        return background.remote_owner(settings, run)
+    except Refused:
+        return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.errors import TryAgain
+from core.errors import LkError
 from flows.live_page.snapshot import ServedViews
 from infra.control.publications import last_done
 from infra.definitions import definition_files
@@ -18,7 +18,8 @@ from serving.publish import declared_pins
 class PublishedViews:
     """The views of the last publication and those that Trino does not serve; while it is away, the last answer stays.
 
-    That Trino is away is said by the part that asks Trino alone. What raises here is the lake.
+    What is wrong with Trino is said by the part that asks Trino alone. What raises here is the lake; while Trino hangs,
+    this part has no answer either.
     """
 
     settings: Settings
@@ -30,7 +31,7 @@ class PublishedViews:
         pins = declared_pins(last_done(self.settings), catalog)
         try:
             served = served_views.read_served(self.settings, pins)
-        except TryAgain:
+        except LkError:
             return self._last or ServedViews((), ())
         wrong = tuple(view for view, pin in pins.items() if replace_views.fault_of(served.get(view), pin))
         self._last = ServedViews(tuple(pins), wrong)

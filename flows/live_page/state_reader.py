@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import shutil
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from core.errors import Refused
 from core.identifiers import Name
 from flows import overview, routes
 from flows.disk_bytes import disk_bytes
@@ -115,7 +114,7 @@ def _part(
 
 
 def _log(settings: Settings) -> tuple[PartitionEnds, ...]:
-    defined = _topics(settings)
+    defined = definition_files.usable_topics(settings)  # a lake that cannot be read must not look like Kafka's absence
     counts = kafka_admin.partition_counts(settings)
     topics = [topic for topic in defined if topic in counts]
     starts, ends = kafka_admin.start_offsets(settings, topics), kafka_admin.end_offsets(settings, topics)
@@ -123,14 +122,6 @@ def _log(settings: Settings) -> tuple[PartitionEnds, ...]:
     first = {(topic, partition): start for topic, partition, start in starts.ends}
     last = {(topic, partition): end for topic, partition, end in ends.ends}
     return tuple(PartitionEnds(*key, first.get(key, 0), last.get(key, 0)) for key in partitions)
-
-
-def _topics(settings: Settings) -> Iterable[Name]:
-    """The topics that are defined. The lake is not asked: that it cannot be read must not look like Kafka's absence."""
-    try:
-        return definition_files.load_files(settings).topics
-    except Refused:  # a file has a mistake, and the others define topics all the same
-        return definition_files.load_usable(settings)[0].topics
 
 
 def _trino(settings: Settings) -> TrinoState:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from core.errors import Refused
 from core.strict_json import strict_object
@@ -97,7 +98,7 @@ def _first_lines(path: Path) -> tuple[list[bytes], bool]:
         raise Refused(f"the file cannot be read: {e.strerror}", where=str(path), fix="choose another file") from None
 
 
-def _next_line(stream: BinaryIO, most: int) -> tuple[bytes, int]:
+def _next_line(stream: io.BufferedIOBase, most: int) -> tuple[bytes, int]:
     """The next line, cut after LONGEST_LINE + 1 bytes, and the bytes that were read; of its end, at most ``most``."""
     chunk = stream.readline(LONGEST_LINE + len(b"\r\n"))
     line, size = chunk.removesuffix(b"\n").removesuffix(b"\r"), len(chunk)

@@ -55,6 +55,11 @@ def load_usable(settings: Settings) -> tuple[Catalog, list[DefinitionProblem]]:
     return with_erasures(settings, catalog), problems
 
 
+def usable_topics(settings: Settings) -> Iterable[Name]:
+    """The topics that files without mistakes define, from the files alone: the lake is not asked."""
+    return with_sealed_fields(_read(settings)[0]).topics
+
+
 def _correct(settings: Settings) -> Catalog:
     catalog, problems = _read(settings)
     if problems:

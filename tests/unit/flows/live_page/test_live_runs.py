@@ -91,3 +91,17 @@ def test_a_process_that_drives_a_run_with_a_damaged_manifest_is_seen(
                 local_processes.stop_process(settings, background.name(run.id))
             assert (driven.is_read, driven.state.alive, driven.state.pid) == (False, True, process.pid)
             assert driven.state.phase == "cannot be read: a file of the lake is empty"
+
+
+def test_damaged_leases_hide_no_run_with_a_damaged_manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def damaged(*_: object) -> NoReturn:
+        raise Refused("a file of the lake is empty")
+
+    run = Run(IDS[0], {}, {}, {}, Cut(), datetime.now(UTC))
+    monkeypatch.setattr("flows.live_page.live_runs.run_roles.roles", lambda _: {run.id: "serving"})
+    monkeypatch.setattr("flows.live_page.live_runs.runs.read_runs", lambda _: [run])
+    monkeypatch.setattr(lifecycle, "states", damaged)
+    monkeypatch.setattr(background, "remote_owner", damaged)
+    (live,) = live_runs.live_runs(Settings(data=tmp_path))
+    assert (live.is_read, live.state.alive) == (False, False)
+    assert live.state.phase == "cannot be read: a file of the lake is empty"

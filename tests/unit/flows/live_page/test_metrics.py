@@ -121,6 +121,19 @@ def test_a_run_that_hangs_before_its_first_epoch_stalls_since_it_was_declared() 
     assert 'lk_run_stalled_seconds{run="r000001"} 0.0' in idle.splitlines()
 
 
+def test_a_run_that_reads_an_archive_before_its_first_epoch_does_not_stand_still() -> None:
+    now = snapshot()
+    (live,) = now.runs.value or ()
+    state = replace(live.state, epoch=-1, age=None, phase="starting", lag={"trades/0": 10})
+    run = replace(live.run, created_at=AT - timedelta(minutes=5))
+    starts = exposed(replace(now, runs=replace(now.runs, value=(replace(live, run=run, state=state, last=None),))))
+    assert [line for line in starts.splitlines() if line.startswith("lk_run_stalled")] == []
+    assert "LkNoEpoch" not in firing(starts)
+    died = replace(live, run=run, state=replace(state, alive=False), last=None)
+    stalled = exposed(replace(now, runs=replace(now.runs, value=(died,))))
+    assert 'lk_run_stalled_seconds{run="r000001"} 300.0' in stalled.splitlines()
+
+
 def test_a_partition_whose_first_records_wait_has_a_lag_beside_those_that_were_counted() -> None:
     now = snapshot()
     (live,) = now.runs.value or ()

@@ -10,7 +10,7 @@ import pytest
 
 from core.catalog import Catalog
 from core.cut import Cut
-from core.errors import TryAgain
+from core.errors import LkError, Refused, TryAgain
 from core.identifiers import Name
 from core.topic import Field, Lines, Topic
 from flows.live_page import published_views, state_reader
@@ -51,9 +51,10 @@ def test_a_view_that_is_missing_broken_or_another_is_not_served_as_published(mon
         assert views.read() == ServedViews((VIEW,), missing)
 
 
-def test_while_trino_is_away_the_last_answer_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("error", [TryAgain("Trino does not answer"), Refused("Trino refuses the password")])
+def test_while_trino_is_away_the_last_answer_stays(monkeypatch: pytest.MonkeyPatch, error: LkError) -> None:
     def away(*_: object) -> NoReturn:
-        raise TryAgain("Trino does not answer")
+        raise error
 
     views = PublishedViews(Settings())
     monkeypatch.setattr(published_views, "last_done", lambda _: PUBLICATION)
@@ -80,8 +81,8 @@ def test_a_lake_that_cannot_be_read_is_no_trino_that_is_away(tmp_path: Path, mon
 def test_erasures_that_cannot_be_read_are_no_kafka_that_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
     """The topics come from the files; the lake has the erased persons of a topic with sealed fields."""
     topic = Topic("visits", Lines("(.*)"), (Field("n"),), key="n")
-    monkeypatch.setattr(definition_files, "load_files", lambda _: Catalog({Name("visits"): topic}, {}))
-    monkeypatch.setattr(definition_files, "load_usable", denied)
+    monkeypatch.setattr(definition_files, "_read", lambda _: (Catalog({Name("visits"): topic}, {}), []))
+    monkeypatch.setattr(definition_files, "with_erasures", denied)
     monkeypatch.setattr(kafka_admin, "partition_counts", lambda _: {"visits": 1, "others": 3})
     monkeypatch.setattr(kafka_admin, "start_offsets", lambda *_: Cut.of({Name("visits"): {0: 2}}))
     monkeypatch.setattr(kafka_admin, "end_offsets", lambda *_: Cut.of({Name("visits"): {0: 9}}))

@@ -109,6 +109,16 @@ def test_broken_files_are_refused_with_the_reason(tmp_path: Path, name: str, con
         lines(tmp_path, content, name=name)
 
 
+def test_every_line_before_the_break_of_a_gzip_file_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "cut.gz"
+    path.write_bytes(gzip.compress(b"line\n" * 50, mtime=0)[:-4])  # a part of its checksum and length is missing
+    records = InputFile(path, LOG).records()
+    assert [next(records).value for _ in range(50)] == [b"line"] * 50
+    with pytest.raises(Refused, match="the gzip file is broken") as refused:
+        next(records)
+    assert refused.value.where == f"{path}, after line 50"
+
+
 def test_missing_files_and_folders_are_refused(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="the file does not exist"):
         list(InputFile(tmp_path / "nothing", LOG).records())
