@@ -19,6 +19,7 @@ from rich.text import Text
 
 from core.cut import Cut
 from core.safe_text import one_line, several_lines
+from core.unix_time import utc_millis_text
 
 R = TypeVar("R")
 INTERRUPTED = 130  # the exit code of a process that Ctrl-C ended
@@ -97,7 +98,7 @@ def _cell(value: object, is_id: bool) -> str:
     if isinstance(value, float):
         return f"{value:.3f}" if is_id else f"{value:,.3f}"
     if isinstance(value, datetime.datetime):
-        return f"{value.astimezone(datetime.UTC).replace(tzinfo=None).isoformat(sep=' ', timespec='milliseconds')} UTC"
+        return utc_millis_text(value)
     return str(value)
 
 

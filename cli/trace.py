@@ -13,6 +13,7 @@ from cli.output import emit, line, table
 from core.identifiers import Name
 from core.positions import RecordPosition
 from core.safe_text import one_line, shortened
+from core.unix_time import utc_millis_text
 from flows.trace import stage_texts
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _print_record(record: KafkaRecord) -> None:
     _stage("1. Kafka", [f"{record.presence}{': ' if record.note else ''}{record.note}", record.span])
     _problems([record.problem])
     if record.timestamp:
-        _say(f"  timestamp  {record.timestamp} ({record.timestamp_type})")
+        _say(f"  timestamp  {utc_millis_text(record.timestamp)} ({record.timestamp_type})")
         for name, text in record.parts:
             _say(f"  {name:<9}  {text}")
 

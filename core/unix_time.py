@@ -17,6 +17,11 @@ def utc_text(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
+def utc_millis_text(moment: datetime) -> str:
+    """The same to the millisecond: 2026-03-14 12:00:00.500 UTC."""
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}"[:-3] + " UTC"
+
+
 def in_utc(moment: datetime) -> datetime:
     """The time itself if it has a zone; otherwise it is one of UTC."""
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from core.identifiers import Name
 from core.positions import RecordPosition
 from core.safe_text import one_line
+from core.unix_time import utc_millis_text
 from flows.trace import stage_texts
 from flows.trace.stage_texts import texts
 from flows.trace.stages import KafkaRecord, Row, Trace, ViewTrace
@@ -79,7 +80,7 @@ def stages_of(trace: Trace) -> tuple[Stage, ...]:
 
 def _record(record: KafkaRecord) -> tuple[str, ...]:
     shown = [one_line(f"{name}: {text}") for name, text in record.parts] if record.timestamp else []
-    timestamp = f"timestamp: {record.timestamp} ({record.timestamp_type})" if record.timestamp else ""
+    timestamp = f"timestamp: {utc_millis_text(record.timestamp)} ({record.timestamp_type})" if record.timestamp else ""
     return texts(record.presence, record.note, record.span, timestamp, *shown)
 
 

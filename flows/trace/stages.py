@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from core.identifiers import Name
+from core.unix_time import utc_millis_text
 
 Cell = str | int | float | bool | None
 Row = Mapping[str, Cell]
@@ -111,7 +112,8 @@ class RunEpoch:
     @property
     def text(self) -> str:
         """The run, its role, and the epoch that took the record, or why none did."""
-        taken = f"epoch {self.epoch}, offsets {self.start} to {(self.end or 0) - 1}, committed {self.committed_at}"
+        committed = f", committed {utc_millis_text(self.committed_at)}" if self.committed_at else ""
+        taken = f"epoch {self.epoch}, offsets {self.start} to {(self.end or 0) - 1}{committed}"
         return f"run {self.run} ({self.role}): {taken if self.reading == 'taken' else self.reading}"
 
 

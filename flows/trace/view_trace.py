@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -14,6 +14,7 @@ from core.catalog import Catalog
 from core.errors import TryAgain
 from core.identifiers import Name
 from core.positions import RecordPosition
+from core.unix_time import utc_millis_text
 from core.view import Keyed, Rollup, View
 from flows.trace.archived_record import ArchiveStage
 from flows.trace.cells import MOST_ROWS, collected, guarded, row_of
@@ -173,7 +174,7 @@ def _with_rows(
 
 def _text(value: Any) -> str | None:
     if isinstance(value, datetime):
-        return f"{value.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}"[:-3] + " UTC"
+        return utc_millis_text(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     return None if value is None else f"{value:f}" if isinstance(value, Decimal) else str(value)

@@ -184,7 +184,7 @@ def masked_trace(passed: Pass, printed: str) -> str:
     """The same of a trace; also folders, the names of data files and times. Lines end without spaces."""
     text = masked(passed, printed.replace(str(passed.settings.lake_root), "<lake>"))
     text = re.sub(r"[^ /]+\.parquet", "<file>.parquet", text)
-    now = rf"{datetime.now(UTC):%Y}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?\+00:00"
+    now = rf"{datetime.now(UTC):%Y}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?(\+00:00| UTC)"
     return "\n".join(line.rstrip() for line in re.sub(now, "<time>", text).splitlines())
 
 

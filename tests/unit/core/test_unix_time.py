@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.unix_time import epoch_millis, in_utc, utc_text
+from core.unix_time import epoch_millis, in_utc, utc_millis_text, utc_text
 
 
 def test_a_time_that_a_float_of_seconds_misses() -> None:
@@ -26,6 +26,8 @@ def test_milliseconds_are_those_of_the_calendar(moment: datetime, offset: int) -
 
 def test_the_text_of_a_time_is_in_utc() -> None:
     assert utc_text(datetime(2026, 3, 14, 14, 0, 0, 999, timezone(timedelta(hours=2)))) == "2026-03-14 12:00:00 UTC"
+    moment = datetime(2026, 3, 14, 14, 0, 0, 20_999, timezone(timedelta(hours=2)))
+    assert utc_millis_text(moment) == "2026-03-14 12:00:00.020 UTC"
 
 
 def test_a_time_without_a_zone_is_one_of_utc() -> None:
