@@ -10,7 +10,7 @@ from pathlib import Path
 
 from core.errors import Refused
 
-GZIP_MAGIC = b"\x1f\x8b"
+_GZIP_MAGIC = b"\x1f\x8b"
 GZIP_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)  # what a broken gzip file raises when it is read
 
 
@@ -26,9 +26,9 @@ def require_file(path: Path, fix: str) -> None:
 
 def is_gzipped(raw: io.BufferedReader) -> bool:
     """Whether an open file begins as a gzip file does. It is at its start afterwards."""
-    magic = raw.read(len(GZIP_MAGIC))
+    magic = raw.read(len(_GZIP_MAGIC))
     raw.seek(0)
-    return magic == GZIP_MAGIC
+    return magic == _GZIP_MAGIC
 
 
 def decompressed(raw: io.BufferedReader) -> io.BufferedIOBase:

@@ -11,7 +11,7 @@ from core.log_mark import REPLACEMENT
 
 Header = tuple[str, bytes | None]
 UNREADABLE: Header = (REPLACEMENT, None)
-# Python calls a method that it calls often without a look at its error; called so, it always looks.
+# ``message.headers()`` in a hot loop skips the check for an error that was left behind; methodcaller always checks.
 _HEADERS = methodcaller("headers")
 
 
