@@ -132,7 +132,7 @@ class AirflowApi:
 
 
 class _Unavailable(TryAgain):
-    """Airflow did nothing (status 503), or did not answer in time to what only reads: the request may be sent again."""
+    """The request may be sent again: Airflow did nothing (status 503), or failed (500) or was silent at a read."""
 
 
 def _send(
@@ -151,7 +151,9 @@ def _send(
             return json.loads(response.read() or b"null")
     except urllib.error.HTTPError as e:
         body_text = e.read().decode("utf-8", "replace")[:500]
-        error = _Unavailable if e.code == HTTPStatus.SERVICE_UNAVAILABLE else Refused
+        # Airflow 3 answers 500 to a read of asset events while a run that one of them triggered is queued.
+        failed_read = method == "GET" and e.code == HTTPStatus.INTERNAL_SERVER_ERROR
+        error = _Unavailable if failed_read or e.code == HTTPStatus.SERVICE_UNAVAILABLE else Refused
         raise error(
             f"Airflow refused the request: {e.code} {body_text}",
             where=f"{method} {address}",

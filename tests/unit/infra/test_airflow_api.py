@@ -17,6 +17,7 @@ from infra.airflow_api import AirflowApi
 from infra.settings import LOOPBACK, Settings
 
 LOCKED = (503, {"detail": "Database is locked."})
+FAILED = (500, "Internal Server Error")
 SILENT = (0, None)
 
 
@@ -94,6 +95,18 @@ def test_a_request_that_only_reads_is_sent_again_when_airflow_is_silent(
     with airflow(settings, SILENT, (200, {"state": "running"})) as (api, requests):
         assert api.state("lambda_batch", "a-run") == "running"
     assert requests == ["/api/v2/dags/lambda_batch/dagRuns/a-run"] * 2
+
+
+def test_a_read_that_airflow_failed_at_is_sent_again(settings: Settings) -> None:
+    with airflow(settings, FAILED, FAILED, (200, {"asset_events": []})) as (api, requests):
+        assert api.events() == []
+    assert requests == ["/api/v2/assets/events?limit=100"] * 3
+
+
+def test_a_request_that_starts_something_is_not_sent_again_when_airflow_failed_at_it(settings: Settings) -> None:
+    with airflow(settings, FAILED) as (api, requests), pytest.raises(Refused, match="500"):
+        api.trigger("lambda_batch")
+    assert requests == ["/api/v2/dags/lambda_batch/dagRuns"]
 
 
 def test_a_request_that_starts_something_is_not_sent_again_when_airflow_is_silent(
