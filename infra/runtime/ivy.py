@@ -10,9 +10,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from xml.sax.saxutils import quoteattr
 
-import pyspark
-
 from core.errors import Refused
+from infra.runtime import pyspark_files
 from infra.runtime.jars_lock import Artifact
 from infra.runtime.java import find_java, trust_options
 from infra.settings import Settings
@@ -72,9 +71,10 @@ def _size(cache: Path) -> int:
 
 def _command(settings: Settings, folder: Path, cache: Path) -> list[str]:
     java = find_java(settings) / "bin" / "java"
-    jar = next((Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar"), None)
+    jar = next(pyspark_files.jars().glob("ivy-*.jar"), None)
     if jar is None:
-        raise Refused("pyspark has no Ivy", where=pyspark.__file__, fix="install the locked packages: make setup")
+        where = str(pyspark_files.jars())
+        raise Refused("pyspark has no Ivy", where=where, fix="install the locked packages: make setup")
     ivy_settings = settings.ivy_settings or folder / "settings.xml"
     return [
         *(str(java), *trust_options(), *_proxy_options(), "-jar", str(jar)),

@@ -9,14 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import pyspark
-
 from core.errors import Refused
 from infra.progress_bar import bar
+from infra.runtime import pyspark_files
 from infra.runtime.java import find_java
 from infra.settings import Settings
 
-PYSPARK_JARS = Path(pyspark.__file__).parent / "jars"
+PYSPARK_JARS = pyspark_files.jars()
 _SECONDS = 180
 
 
@@ -26,7 +25,7 @@ def compiled(settings: Settings, name: str, sources: Sequence[Path], folders: Se
     ``name`` begins its file name. Raises Refused with the compiler's errors and ``fix``.
     """
     contents = [source.read_bytes() for source in sources]
-    inputs = (*contents, *(folder.name.encode() for folder in folders), pyspark.__version__.encode())
+    inputs = (*contents, *(folder.name.encode() for folder in folders), pyspark_files.version().encode())
     target = settings.cache / f"{name}-{hashlib.sha256(b' '.join(inputs)).hexdigest()[:12]}.jar"
     if not target.is_file():
         with TemporaryDirectory(dir=settings.cache) as folder, bar(f"compiling {name}"):

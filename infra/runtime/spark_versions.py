@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import pyspark
+from infra.runtime import pyspark_files
 
 
 @dataclass(frozen=True)
@@ -38,4 +38,4 @@ EMR = SparkVersion("emr", 17, _JVM, _STREAMING, {"spark.sql.optimizer.excludedRu
 
 def installed_spark() -> SparkVersion:
     """The Spark version that is installed in this Python."""
-    return EMR if pyspark.__version__.startswith("4.0.") else LOCKED
+    return EMR if pyspark_files.version().startswith("4.0.") else LOCKED

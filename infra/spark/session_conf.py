@@ -6,12 +6,10 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import pyspark
-
 from core.decoding.decoder_conf import DECODER, PLAIN
 from infra.lake import object_store
 from infra.project_files import ROOT
-from infra.runtime import aot_cache, jars, spark_versions
+from infra.runtime import aot_cache, jars, pyspark_files, spark_versions
 from infra.runtime.java import class_archive, find_java
 from infra.runtime.java_properties import properties
 from infra.settings import LOOPBACK, Settings
@@ -84,7 +82,7 @@ def aot_cache_file(settings: Settings) -> Path | None:
     if not _is_local(settings) or object_store.is_used(settings):
         return None
     own = [Path(path) for path in _jars(settings)]
-    pyspark_jars = sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))
+    pyspark_jars = sorted(pyspark_files.jars().glob("*.jar"))
     return aot_cache.cache_file("spark", find_java(settings), [*own, *pyspark_jars], settings.java_options)
 
 
