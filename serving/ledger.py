@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import pyarrow.compute as pc
+
 from core.catalog import Catalog
-from core.compute.merge_sql import ledger_sql
+from core.compute.epoch_range import is_within
+from core.compute.merge_sql import no_row_sql
 from core.cut import Cut
 from core.identifiers import Name
 from core.positions import LogPartition
 from core.record_counts import RecordCounts, Totals, account_for
-from core.view import Rollup
+from core.view import ROWS, Rollup
 from infra.control.builds import Built, read_builds
 from infra.control.manifest import Epoch, epoch_numbered
 from infra.control.pins import Pin
-from infra.lake import data_files, table_paths
+from infra.lake import data_files, delta, table_paths
 from infra.settings import Settings
 from infra.trino import metastore
 from serving import view_sql
@@ -115,18 +118,34 @@ def counts_by_partition(catalog: Catalog, states: Mapping[Name, ServedState]) ->
 
 
 def view_counts(settings: Settings, catalog: Catalog, states: Mapping[Name, ServedState]) -> tuple[ViewCounts, ...]:
-    """Counts the rows of all views in one Trino query, up to the last epoch of each state."""
+    """Counts the rows of all views in the files that Trino reads, up to the last epoch of each state.
+
+    Raises an error when Trino cannot read one of the tables.
+    """
     if not states:
         return ()
-    parts = {
-        view: view_sql.view_parts(definition, state.pin, last_epoch=state.last_epoch)
+    parts = {view: view_sql.view_parts(catalog.view(view), state.pin) for view, state in states.items()}
+    metastore.query(settings, no_row_sql(parts))
+    count = {view: _rows if isinstance(catalog.view(view), Rollup) else _used_events for view in states}
+    return tuple(
+        ViewCounts(view, count[view](settings, view, state), _expected_rows(view, state))
         for view, state in states.items()
-        if isinstance(definition := catalog.view(view), Rollup)
-    }
-    rows = metastore.query(settings, ledger_sql(parts)).rows if parts else ()
-    served = {str(view): int(count) for view, count in rows}
-    served |= {str(view): _used_events(settings, view, state) for view, state in states.items() if view not in parts}
-    return tuple(ViewCounts(view, served[view], _expected_rows(view, state)) for view, state in states.items())
+    )
+
+
+def _rows(settings: Settings, view: Name, state: ServedState) -> int:
+    """The rows that the partial rows of a build and of a run count; Arrow adds them up in a tenth of Trino's time."""
+    pin, rows = state.pin, 0
+    if pin.build:
+        rows += _sum_of_rows(table_paths.batch(settings, view, pin.build), None)
+    if pin.run:
+        served_epochs = is_within(pc.field, pin.epoch, state.last_epoch)
+        rows += _sum_of_rows(table_paths.speed(settings, pin.run, view), served_epochs)
+    return rows
+
+
+def _sum_of_rows(path: str, condition: pc.Expression | None) -> int:
+    return sum(pc.sum(batch[ROWS]).as_py() or 0 for batch in delta.batches(path, [ROWS], condition))
 
 
 def _used_events(settings: Settings, view: Name, state: ServedState) -> int:

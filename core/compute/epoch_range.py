@@ -13,6 +13,11 @@ def within(after: int, until: int | None = None) -> str:
     return f"first_epoch > {after:d}" + (f" AND last_epoch <= {until:d}" if until is not None else "")
 
 
+def is_within(column: Callable[[str], Any], after: int, until: int) -> Any:
+    """The condition of ``within`` on columns; ``column`` as in ``crosses``."""
+    return (column("first_epoch") > after) & (column("last_epoch") <= until)
+
+
 def crosses(column: Callable[[str], Any], epoch: int) -> Any:
     """Whether a row has epochs up to ``epoch`` and others after it, which cannot be told apart any more.
 

@@ -10,12 +10,13 @@ from pyspark.sql import SparkSession
 from core.catalog import Catalog
 from core.cut import Cut
 from core.errors import Refused, TryAgain
-from core.identifiers import Name
+from core.identifiers import Name, joined
 from infra.control.publications import Publication
 from infra.kafka import kafka_admin
 from infra.kafka.input_files import OutgoingRecord
 from infra.lake import leases, table_paths
 from infra.settings import Settings
+from infra.trino import metastore
 from serving.alarms import view_alarms
 from serving.promote import serve_run
 from serving.publish import publish
@@ -186,7 +187,7 @@ def late(days: int) -> list[OutgoingRecord]:
 
 
 def test_a_planted_defect_in_one_partial_row_is_found(settings: Settings, spark: SparkSession) -> None:
-    """The oracle finds both defects. The record counts of `lk status` find a lost row."""
+    """The oracle finds both defects. The record counts of `lk status` find a lost row, and a table that Trino lost."""
     catalog = catalog_of(settings, "splant", "trades_by")
     (view,) = catalog.views
     send(settings, catalog, 100)
@@ -211,3 +212,8 @@ def test_a_planted_defect_in_one_partial_row_is_found(settings: Settings, spark:
         table.restore(before)
         before = table.version()
         check_served(settings, catalog, "splant", committed.end)
+    name, relative = joined(view, run.id), table_paths.relative(settings, table_paths.speed(settings, run.id, view))
+    metastore.unregister(settings, "speed", name)
+    assert any(f"'lake.speed.{name}' does not exist" in reason for reason in served_status(settings, catalog).unhealthy)
+    metastore.register(settings, "speed", name, relative)
+    check_served(settings, catalog, "splant", committed.end)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.compute.merge_sql import batch_part, comments, ledger_sql, merge_sql, serving_sql, speed_part
+from core.compute.merge_sql import batch_part, comments, merge_sql, no_row_sql, serving_sql, speed_part
 from core.errors import Usage
 from core.identifiers import Name
 from core.measures import Count, Latest, Sum
@@ -37,10 +37,9 @@ def test_people_see_no_hidden_columns() -> None:
     )
 
 
-def test_the_ledger_is_one_number_per_view() -> None:
-    assert ledger_sql({Name("v"): ["A", "B"], Name("w"): ["C"]}) == (
-        "SELECT 'v', coalesce(sum(_rows), 0) FROM (A UNION ALL B) UNION ALL "
-        "SELECT 'w', coalesce(sum(_rows), 0) FROM (C)"
+def test_no_row_is_selected_from_the_parts_of_views() -> None:
+    assert no_row_sql({Name("v"): ["A", "B"], Name("w"): ["C"]}) == (
+        "SELECT 'v' FROM (A UNION ALL B) WHERE false UNION ALL SELECT 'w' FROM (C) WHERE false"
     )
 
 
