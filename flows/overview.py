@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from core.catalog import Catalog
@@ -43,9 +44,11 @@ class Overview:
 def status(settings: Settings) -> Overview:
     """The state of the instance, also while servers are down and while definition files have mistakes."""
     catalog, problems = definition_files.load_usable(settings)
-    processes = local_stack.server_states(settings)
-    served = served_status(settings, catalog)
-    shares = quarantine_shares.served_shares(settings, catalog, served.partitions)
+    with ThreadPoolExecutor() as beside:  # what waits for Trino most of its time
+        probed = beside.submit(local_stack.server_states, settings)
+        too_many = beside.submit(quarantine_shares.served_shares, settings, catalog)
+        served = served_status(settings, catalog)
+    processes, shares = probed.result(), too_many.result()
     lines = (
         *map(_mistake, problems),
         *served.unhealthy,
@@ -53,8 +56,9 @@ def status(settings: Settings) -> Overview:
         *(share.line for share in shares),
     )
     unhealthy = (*process_problems(processes), *lines)
-    others = other_instances(settings)
-    return Overview(processes, served.views, served.partitions, served.rows, shares, unhealthy, others)
+    return Overview(
+        processes, served.views, served.partitions, served.rows, shares, unhealthy, other_instances(settings)
+    )
 
 
 def process_problems(processes: Iterable[local_stack.ServerState]) -> tuple[str, ...]:

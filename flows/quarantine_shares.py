@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from core.catalog import Catalog
 from core.identifiers import Name
 from core.positions import LogPartition
 from core.record_counts import RecordCounts, Totals
 from infra.control import run_roles
+from infra.control.publications import last_done
 from infra.settings import Settings
-from serving.ledger import PartitionCounts
+from serving import ledger
+from serving.publish import declared_pins
 from speed.quarantine import share
 from speed.quarantine.recent_counts import PeriodCounts, recent_counts
 from speed.quarantine.share import QuarantineShare
 
 
-def served_shares(
-    settings: Settings, catalog: Catalog, served: Sequence[PartitionCounts]
-) -> tuple[QuarantineShare, ...]:
+def served_shares(settings: Settings, catalog: Catalog) -> tuple[QuarantineShare, ...]:
     """The topics with too many quarantined records among what is served, else among what its runs read last."""
+    states = ledger.served_states(settings, declared_pins(last_done(settings), catalog))
     partitions = {
         str(LogPartition(counts.topic, counts.partition)): RecordCounts(
             counts.decoded + counts.quarantined, counts.decoded, counts.quarantined
         )
-        for counts in served
+        for counts in ledger.counts_by_partition(catalog, states)
     }
     runs = sorted(run_roles.serving_runs(settings))
     recent = [counted for run in runs for counted in recent_counts(settings, run)]

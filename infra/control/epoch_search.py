@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -31,6 +31,7 @@ from infra.lake import delta
 from infra.settings import Settings
 
 _BACK = 1_000  # rows that a search for a time looks at first; each time twice as many
+_ENDS = ("start", "end")
 _NEAR = 100  # rows after one that is missing, the next of which decides a search
 
 
@@ -64,22 +65,22 @@ def counted_in_the_hour(settings: Settings, id: Name, last: Epoch | None, end: d
 
 def first_epoch_after(settings: Settings, id: Name, cuts: Sequence[Cut]) -> Epoch | None:
     """The first epoch that ends at or after every one of the cuts, in every partition."""
-    before = last_epoch_where(settings, id, lambda epoch: not all(cut <= epoch.end for cut in cuts))
+    before = last_epoch_where(settings, id, "end", lambda end: not all(cut <= Cut.parse(end) for cut in cuts))
     if before is None:
         return next(iter(read_epochs(settings, id, last=0)), None)
     return epoch_numbered(settings, id, before.number + 1)
 
 
-def last_epoch_where(settings: Settings, id: Name, holds: Callable[[Epoch], bool]) -> Epoch | None:
+def last_epoch_where(settings: Settings, id: Name, column: str, holds: Callable[[Any], bool]) -> Epoch | None:
     """The last epoch for which a condition holds that holds for all epochs before it: a binary search.
 
-    The condition sees no total.
+    The condition gets what one column of the table has; the other columns, a row of many JSON texts, are not read.
     """
     committed = open_committed(settings, id)
     if committed is None:
         return None
     opened, last = committed
-    return read_epoch(opened, last_row_where(opened, last, lambda row: holds(manifest.parsed_epoch(row, Totals()))))
+    return read_epoch(opened, last_row_where(opened, last, column, holds))
 
 
 @dataclass(frozen=True)
@@ -102,23 +103,24 @@ def epoch_of_offset(settings: Settings, run: Run, partition: LogPartition, offse
     low, high, dataset = ARCHIVE_EPOCH if run.prefix.ends else 0, last, delta.dataset(opened)
     while low <= high:
         middle, near = (low + high) // 2, min((low + high) // 2 + _NEAR, high)
-        rows = read_rows(opened, middle, middle, dataset) or read_rows(opened, middle, near, dataset)
+        rows = read_rows(opened, middle, middle, dataset, _ENDS) or read_rows(opened, middle, near, dataset, _ENDS)
         if rows and Cut.parse(rows[0]["end"]).end(*partition) <= offset:
             low = rows[0]["number"] + 1
         elif rows and Cut.parse(rows[0]["start"]).end(*partition) <= offset:
-            return EpochOfOffset(manifest.parsed_epoch(rows[0], Totals()))
+            number = rows[0]["number"]
+            return EpochOfOffset(manifest.parsed_epoch(read_rows(opened, number, number, dataset)[0], Totals()))
         else:
             high = middle - 1
     return EpochOfOffset(missing=low if low <= last else None)
 
 
-def last_row_where(opened: DeltaTable, last: int, holds: Callable[[Mapping[str, Any]], bool]) -> int:
-    """The number of the last row for which a condition holds that holds for all rows before it."""
+def last_row_where(opened: DeltaTable, last: int, column: str, holds: Callable[[Any], bool]) -> int:
+    """The number of the last row for whose column a condition holds that holds for all rows before it."""
     low, high, dataset = ARCHIVE_EPOCH, last, delta.dataset(opened)
     while low <= high:
         middle = (low + high + 1) // 2
-        rows = read_rows(opened, middle, middle, dataset)
-        if not rows or holds(rows[0]):  # only a replay from the archive has an epoch -1
+        rows = read_rows(opened, middle, middle, dataset, [column])
+        if not rows or holds(rows[0][column]):  # only a replay from the archive has an epoch -1
             low = middle + 1
         else:
             high = middle - 1

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from core.cut import Cut
 from core.errors import SERVED_STAYS, Refused
 from core.identifiers import Name
-from core.log_mark import LogMark, mark_of_row
+from core.log_mark import LogMark, mark_of_row, marks_from_json
 from core.positions import LogPartition
 from infra.control import runs
 from infra.control.epoch_search import last_epoch_where
@@ -108,7 +108,7 @@ def _first_other(
     def is_same(mark: LogMark | None) -> bool:
         return mark is None or not other_records(reader, {partition: mark})
 
-    same = last_epoch_where(settings, run, lambda epoch: is_same(epoch.marks.get(partition)))
+    same = last_epoch_where(settings, run, "marks", lambda text: is_same(marks_from_json(text).get(partition)))
     after = epoch_numbered(settings, run, same.number + 1 if same else 0)
     first = same.marks[partition].offset + 1 if same and partition in same.marks else 0
     return first, after.marks[partition].offset if after and partition in after.marks else last.offset

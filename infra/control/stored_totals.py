@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Iterator
 
 import pyarrow as pa
@@ -33,7 +34,7 @@ def store_totals(settings: Settings, id: Name, lease: Fence | None = None) -> No
     opened, last = committed
     if all(row.get("total_rows") for row in read_rows(opened, None, 0)):
         return
-    last_without = last_row_where(opened, last, lambda row: not row["total_rows"])
+    last_without = last_row_where(opened, last, "total_rows", operator.not_)
     schema = pa.schema(opened.schema().to_arrow())
     rows = pa.RecordBatchReader.from_batches(schema, _with_totals(opened, last_without, schema))
     path, app = table_paths.manifest(settings, id), runs.txn_app(id, "_epochs/totals")

@@ -76,4 +76,4 @@ def _since(run: Name, last: Epoch, before: Epoch | None, start: Cut, period: str
 def _before_newest(settings: Settings, run: Name, last: Epoch, topic: Name) -> Epoch | None:
     """The last epoch after which at least NEWEST offsets of a topic follow."""
     most = last.end.only([topic]).size - NEWEST
-    return last_epoch_where(settings, run, lambda epoch: epoch.end.only([topic]).size <= most)
+    return last_epoch_where(settings, run, "end", lambda end: Cut.parse(end).only([topic]).size <= most)
