@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-import pyarrow.compute as pc
-
 from core.catalog import Catalog
-from core.compute.epoch_range import is_within
 from core.compute.merge_sql import no_row_sql
 from core.cut import Cut
 from core.identifiers import Name
@@ -18,7 +15,8 @@ from core.view import ROWS, Rollup
 from infra.control.builds import Built, read_builds
 from infra.control.manifest import Epoch, epoch_numbered
 from infra.control.pins import Pin
-from infra.lake import data_files, delta, table_paths
+from infra.lake import data_files, row_sums, table_paths
+from infra.lake.row_sums import Epochs
 from infra.settings import Settings
 from infra.trino import metastore
 from serving import view_sql
@@ -126,26 +124,29 @@ def view_counts(settings: Settings, catalog: Catalog, states: Mapping[Name, Serv
         return ()
     parts = {view: view_sql.view_parts(catalog.view(view), state.pin) for view, state in states.items()}
     metastore.query(settings, no_row_sql(parts))
-    count = {view: _rows if isinstance(catalog.view(view), Rollup) else _used_events for view in states}
-    return tuple(
-        ViewCounts(view, count[view](settings, view, state), _expected_rows(view, state))
-        for view, state in states.items()
-    )
+    kept, sums, served = row_sums.read_kept(settings), dict[str, dict[str, int]](), {}
+    for view, state in states.items():
+        if isinstance(catalog.view(view), Rollup):
+            counted = {
+                path: row_sums.sums_of_files(path, ROWS, epochs, kept.get(path, {}))
+                for path, epochs in _served_parts(settings, view, state)
+            }
+            served[view] = sum(rows for rows, _ in counted.values())
+            sums |= {path: of_files for path, (_, of_files) in counted.items()}
+        else:
+            served[view] = _used_events(settings, view, state)
+    if sums != kept:
+        row_sums.keep(settings, sums)
+    return tuple(ViewCounts(view, served[view], _expected_rows(view, state)) for view, state in states.items())
 
 
-def _rows(settings: Settings, view: Name, state: ServedState) -> int:
-    """The rows that the partial rows of a build and of a run count; Arrow adds them up in a tenth of Trino's time."""
-    pin, rows = state.pin, 0
+def _served_parts(settings: Settings, view: Name, state: ServedState) -> Iterator[tuple[str, Epochs | None]]:
+    """The tables whose rows are served, with their epochs; all rows of a build are."""
+    pin = state.pin
     if pin.build:
-        rows += _sum_of_rows(table_paths.batch(settings, view, pin.build), None)
+        yield table_paths.batch(settings, view, pin.build), None
     if pin.run:
-        served_epochs = is_within(pc.field, pin.epoch, state.last_epoch)
-        rows += _sum_of_rows(table_paths.speed(settings, pin.run, view), served_epochs)
-    return rows
-
-
-def _sum_of_rows(path: str, condition: pc.Expression | None) -> int:
-    return sum(pc.sum(batch[ROWS]).as_py() or 0 for batch in delta.batches(path, [ROWS], condition))
+        yield table_paths.speed(settings, pin.run, view), Epochs(pin.epoch, state.last_epoch)
 
 
 def _used_events(settings: Settings, view: Name, state: ServedState) -> int:
