@@ -59,6 +59,7 @@ PRICES = {
     "mw1.medium": ("environment-hour", "0.74"),
     "interface endpoint": ("zone-hour", "0.01"),
     "S3 storage": ("GB-month", "0.023"),
+    "S3 Glacier Instant Retrieval": ("GB-month", "0.004"),
     "S3 writes": ("1,000 requests", "0.005"),
     "S3 reads": ("1,000 requests", "0.0004"),
     "CloudTrail": ("100,000 events", "0.10"),
@@ -93,6 +94,8 @@ def quantities(name: str) -> list[tuple[str, str, Decimal]]:
     keys = len(re.findall(r"^    \w+\s+=", _default("keys", "purposes"), re.M))
     stored = load.gb_a_month * 12
     epochs = Decimal(HOURS * 3600)  # at most one a second
+    locked = int(values["archive_lock_days"]) > 0
+    copy = [("S3 Glacier Instant Retrieval", "the archive's locked copy", stored)] if locked else []
     return [
         (values["broker_type"], f"{brokers} × {HOURS} h", Decimal(brokers * HOURS)),
         ("broker disk", f"{brokers} × {disk} GiB", brokers * Decimal(disk)),
@@ -111,6 +114,7 @@ def quantities(name: str) -> list[tuple[str, str, Decimal]]:
         (values["airflow_class"], f"{HOURS} h", Decimal(HOURS)),
         ("interface endpoint", f"{endpoints} × {ZONES} zones × {HOURS} h", Decimal(endpoints * ZONES * HOURS)),
         ("S3 storage", "archive and views: as much as the log of 12 months", stored),
+        *copy,
         ("S3 writes", "10 per epoch, an epoch each second", epochs * 10 / 1000),
         ("S3 reads", "20 per epoch", epochs * 20 / 1000),
         ("CloudTrail", "each write of an epoch", epochs * 10 / 100_000),

@@ -37,6 +37,7 @@ module "lake" {
   name                 = var.name
   key_arn              = module.keys.arns["lake"]
   days_deleted_is_kept = var.days_deleted_is_kept
+  archive_lock_days    = var.archive_lock_days
   destroy_with_data    = var.destroy_with_data
   lifecycle_rules      = local.real
 }

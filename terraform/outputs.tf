@@ -28,6 +28,11 @@ output "buckets" {
   value       = module.lake.buckets
 }
 
+output "locked_archive" {
+  description = "Name of the bucket with the locked copy of the archive; null without one"
+  value       = module.lake.locked_archive
+}
+
 output "repositories" {
   description = "Repositories of the images: jobs, trino"
   value       = { jobs = module.spark.repository, trino = module.trino.repository }

@@ -144,6 +144,12 @@ variable "days_deleted_is_kept" {
   default     = 30
 }
 
+variable "archive_lock_days" {
+  type        = number
+  description = "Days for which nobody can delete a copy of what was archived, from when it was archived; 0: no copy"
+  default     = 0
+}
+
 variable "epoch_age_seconds" {
   type        = number
   description = "Seconds after which the newest epoch is too old and an alarm fires"

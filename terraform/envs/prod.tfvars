@@ -11,4 +11,5 @@ trino_workers     = 3
 trino_cpu         = 8192
 trino_memory      = 32768
 airflow_class     = "mw1.medium"
+archive_lock_days = 400 # a copy of the archive that nobody deletes; 0 before you archive plain text about persons
 tags              = { environment = "prod" }

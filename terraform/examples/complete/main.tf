@@ -27,6 +27,7 @@ module "lk" {
   airflow_lk           = "${path.module}/../../../infra/emr.py"
   log_days             = 400
   days_deleted_is_kept = 90
+  archive_lock_days    = 400
   epoch_age_seconds    = 60
   destroy_with_data    = false
   tags                 = { environment = "prod", owner = "data-platform", cost-centre = "4711" }

@@ -45,6 +45,23 @@ data "aws_iam_policy_document" "bucket" {
     }
   }
 
+  # Lifecycle rules are not asked: they delete what was replaced, after its lock.
+  dynamic "statement" {
+    for_each = each.key == "archive" && !var.destroy_with_data ? ["NobodyUnlocks"] : []
+
+    content {
+      sid       = statement.value
+      effect    = "Deny"
+      actions   = ["s3:BypassGovernanceRetention", "s3:DeleteObjectVersion"]
+      resources = ["${local.arn}${each.value}/*"] # each object of the copy
+
+      principals {
+        type        = "AWS"
+        identifiers = ["*"] # denied, whoever it is
+      }
+    }
+  }
+
   dynamic "statement" {
     for_each = each.key == "access" ? local.writers : {}
 

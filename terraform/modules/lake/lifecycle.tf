@@ -27,7 +27,7 @@ resource "aws_s3_bucket_lifecycle_configuration" "this" {
 
   # The archive is written once and read by full builds only.
   dynamic "rule" {
-    for_each = each.key == "lake" ? ["${local.root}/archive/"] : []
+    for_each = each.key == "lake" ? [local.archive] : []
 
     content {
       id     = "archive"

@@ -1,4 +1,4 @@
-# Who wrote or deleted which object of the lake: CloudTrail's records name the role and the session, and S3's access logs
+# Who wrote or deleted which object of the lake and of the archive's copy: CloudTrail's records name the role and the session, and S3's access logs
 # name readers too. Each hour has a signed digest, so that a record that was removed or changed is found
 # (`aws cloudtrail validate-logs`).
 
@@ -8,7 +8,7 @@ locals {
 }
 
 resource "aws_cloudtrail" "lake" {
-  #checkov:skip=CKV_AWS_67:the trail is of one bucket, which lies in one region
+  #checkov:skip=CKV_AWS_67:the trail is of buckets that lie in one region
   #checkov:skip=CKV_AWS_35:the bucket of access logs has S3's own key, which deliveries of S3 and the load balancer need
   #checkov:skip=CKV_AWS_252:nobody waits for files of a trail; they are read after something happened
   #checkov:skip=CKV2_AWS_10:records of each write would cost more in CloudWatch than all other logs
@@ -38,7 +38,7 @@ resource "aws_cloudtrail" "lake" {
 
     field_selector {
       field       = "resources.ARN"
-      starts_with = ["${local.arn}${local.buckets.lake}/"]
+      starts_with = [for use in concat(local.locked, ["lake"]) : "${local.arn}${local.buckets[use]}/"]
     }
   }
 

@@ -32,6 +32,17 @@ variable "days_deleted_is_kept" {
   }
 }
 
+variable "archive_lock_days" {
+  type        = number
+  description = "Days for which nobody can delete a copy of what was archived, from when it was archived; 0: no copy"
+  default     = 0
+
+  validation {
+    condition     = var.archive_lock_days >= 0
+    error_message = "archive_lock_days must be 0 or more."
+  }
+}
+
 variable "days_access_logs_are_kept" {
   type        = number
   description = "Days for which access logs are kept"

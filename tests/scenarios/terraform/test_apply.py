@@ -40,7 +40,7 @@ def client(aws: str, service: str) -> Any:
 
 @pytest.fixture(scope="module")
 def variables(aws: str) -> list[str]:
-    """The variables of the development instance, with a certificate of the emulator."""
+    """The variables of the development instance, with a certificate of the emulator and a copy of the archive."""
     certificate = client(aws, "acm").request_certificate(DomainName="trino.dev.example.org")
     # Moto does not know the newest release of EMR.
     values = {
@@ -49,6 +49,7 @@ def variables(aws: str) -> list[str]:
         "image_tag": "planned",
         "emr_release": "emr-7.2.0",
         "certificate_arn": certificate["CertificateArn"],
+        "archive_lock_days": "1",
     }
     return ["-var-file=envs/dev.tfvars", *(f"-var={name}={value}" for name, value in values.items())]
 
@@ -82,7 +83,7 @@ def test_everything_that_moto_can_do_is_applied(applied: Tree) -> None:
     assert declared() - set(counted) == set(NOT_APPLIED)
     expected_counts = {
         "aws_kms_key": 6,
-        "aws_s3_bucket": 3,
+        "aws_s3_bucket": 4,
         "aws_subnet": 3,
         "aws_msk_cluster": 1,
         "aws_cloudtrail": 1,
@@ -125,6 +126,16 @@ def test_the_settings_file_is_at_the_uri_that_jobs_read(aws: str, applied: Tree)
     assert settings["emr_application"] == outputs["emr_application"]
     files = ["kafka_password_file", "trino_password_file", "trino_reader_password_file"]
     assert [name for name in settings if "password" in name] == files
+
+
+def test_the_copy_of_the_archive_is_locked_and_the_archive_is_copied(aws: str, applied: Tree) -> None:
+    s3, copy = client(aws, "s3"), "lk-dev-123456789012-archive"
+    locked = s3.get_object_lock_configuration(Bucket=copy)["ObjectLockConfiguration"]
+    retention = locked["Rule"]["DefaultRetention"]
+    assert (locked["ObjectLockEnabled"], retention["Mode"], retention["Days"]) == ("Enabled", "GOVERNANCE", 1)
+    # Moto forgets the prefix; modules/lake/tests has it.
+    rules = s3.get_bucket_replication(Bucket="lk-dev-123456789012-lake")["ReplicationConfiguration"]["Rules"]
+    assert [rule["Destination"]["Bucket"] for rule in rules] == [f"arn:aws:s3:::{copy}"]
 
 
 def test_a_plan_that_destroys_or_replaces_the_log_is_refused(applied: Tree, variables: list[str]) -> None:

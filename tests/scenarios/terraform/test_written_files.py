@@ -35,9 +35,9 @@ def test_every_cost_is_price_times_quantity_and_every_sum_adds_up() -> None:
     page = (ROOT / "docs" / "deploy" / "cloud.md").read_text("utf-8")
     tables = re.findall(r"\n\*\*(dev|prod)\*\*.*?\n\n(.*?)\| \*\*sum\*\* .*?\*\*([\d,]+)\*\*", page, re.S)
     assert [name for name, _, _ in tables] == ["dev", "prod"]
-    for _, table_rows, total in tables:
+    for name, table_rows, total in tables:
         matches = re.findall(r"^\| .+? \| .+? \| ([\d.]+) \| .+? \| ([\d,]+) \| ([\d,]+) \|$", table_rows, re.M)
-        assert len(matches) == 19
+        assert len(matches) == {"dev": 19, "prod": 20}[name]  # production has a locked copy of the archive
         cells = [tuple(Decimal(cell.replace(",", "")) for cell in row) for row in matches]
         assert [row for row in cells if abs(row[0] * row[1] - row[2]) > Decimal("0.5") + row[0] / 2] == []
         assert sum(row[2] for row in cells) == Decimal(total.replace(",", ""))
