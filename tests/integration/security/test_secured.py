@@ -29,6 +29,9 @@ from infra.settings.local_secrets import BROKER
 from infra.settings.sources import read_settings
 from infra.trino.client import query
 from tests.conftest import fresh_settings
+from tests.support.checks import trino_cells
+from tests.support.checks.tried_rights import TriedRights
+from tests.support.checks.trino_cells import TrinoCells
 from tests.support.command import here, lk, write_config
 from tests.support.faults.leaks import ANY_KEY, leaks, shared_folders
 from tests.support.instances.committed_log import wait_until_committed
@@ -48,6 +51,9 @@ from tests.support.instances.secured_instance import (
 from tests.support.oracle import view_oracle
 from tests.support.records.kafka_log import Log
 from tests.support.waiting import eventually
+
+# The role => the user who has a password. The publisher comes last: it drops what the others may not.
+TRINO_USERS = {"engineer": "engineer", "admin": "admin", "analyst": "reader", "publisher": "lk"}
 
 
 @pytest.fixture(scope="module")
@@ -181,23 +187,51 @@ def test_trino_refuses_a_wrong_password_and_none(instance: Secured) -> None:
         query(own.model_copy(update={"trino_user": "nobody"}), "SELECT 1")
 
 
-def test_a_user_of_trino_acts_as_no_other(instance: Secured) -> None:
-    def answer(user: str, as_user: str) -> tuple[Any, str]:
-        """The rows of a query, and its error."""
-        session, document = requests.Session(), {"nextUri": f"{instance.settings.trino_url}/v1/statement"}
-        session.trust_env, session.verify = False, str(instance.secrets.ca)  # no REQUESTS_CA_BUNDLE
-        session.auth = (user, instance.secrets.trino_password(user).read_text("utf-8"))
-        session.headers["X-Trino-User"] = as_user
-        document, rows = session.post(document["nextUri"], data=b"SELECT current_user", timeout=10).json(), []
-        while "nextUri" in document:
-            document = session.get(document["nextUri"], timeout=10).json()
-            rows += document.get("data", [])
-        return rows, document.get("error", {}).get("message", "")
+@pytest.mark.parametrize("user", TRINO_USERS.values())
+def test_trino_takes_a_name_only_with_its_own_password(instance: Secured, user: str) -> None:
+    own = instance.trino_password(user)
+    logins: dict[str, tuple[str, str] | None] = {"none": None, "its own": (user, own), "a wrong one": (user, f"{own}x")}
+    logins |= {f"as {other}": (other, own) for other in TRINO_USERS.values() if other != user}
+    codes, statements = {}, f"{instance.settings.trino_url}/v1/statement"
+    for name, login in logins.items():
+        with instance.trino_session(login) as session:
+            session.headers["X-Trino-User"] = login[0] if login else user
+            codes[name] = session.post(statements, data=b"SELECT 1", timeout=10).status_code
+    assert codes == dict.fromkeys(logins, 401) | {"its own": 200}
 
-    assert answer("reader", "reader") == ([["reader"]], "")
-    for user, as_user in (("reader", "lk"), ("reader", "engineer"), ("engineer", "lk")):
+
+@pytest.mark.parametrize("user", TRINO_USERS.values())
+def test_a_user_of_trino_acts_as_no_other(instance: Secured, user: str) -> None:
+    def answer(as_user: str) -> tuple[Any, str]:
+        """The rows of a query, and its error."""
+        with instance.trino_session((user, instance.trino_password(user))) as session:
+            session.headers["X-Trino-User"] = as_user
+            statements = f"{instance.settings.trino_url}/v1/statement"
+            document, rows = session.post(statements, data=b"SELECT current_user", timeout=10).json(), []
+            while "nextUri" in document:
+                document = session.get(document["nextUri"], timeout=10).json()
+                rows += document.get("data", [])
+            return rows, document.get("error", {}).get("message", "")
+
+    assert answer(user) == ([[user]], "")
+    for as_user in (*TRINO_USERS.values(), "nobody"):
         refusal = f"Access Denied: User {user} cannot impersonate user {as_user}"
-        assert answer(user, as_user) == ([], refusal)
+        assert as_user == user or answer(as_user) == ([], refusal)
+
+
+def test_every_cell_of_trino_is_with_passwords_as_without(instance: Secured) -> None:
+    tried = TriedRights("what was tried in Trino", tuple(TRINO_USERS))
+    cells = TrinoCells(instance.settings, TRINO_USERS, tried)
+    trino_cells.plant_cells(instance.settings)
+    for group in trino_cells.GROUPS:
+        for role in TRINO_USERS:
+            group(cells, role)
+    with trino_cells.heavy_query(cells, "analyst") as first:
+        trino_cells.try_kill(cells, "engineer", first)
+        with trino_cells.heavy_query(cells, "engineer") as second:
+            for role, query in {"analyst": second, "publisher": second, "admin": first}.items():
+                trino_cells.try_kill(cells, role, query)
+    tried.require_as_in_page()
 
 
 def test_the_live_page_asks_for_its_password(instance: Secured) -> None:

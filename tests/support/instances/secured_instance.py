@@ -10,6 +10,7 @@ from secrets import token_hex
 
 import psutil
 import pytest
+import requests
 
 from core.errors import Refused
 from infra.kafka import acls, kafka_admin
@@ -45,6 +46,16 @@ class Secured:
     def secrets(self) -> LocalSecrets:
         """Its keys and passwords."""
         return LocalSecrets(self.settings.data / FOLDER)
+
+    def trino_password(self, user: str) -> str:
+        """The password of a user of Trino."""
+        return self.secrets.trino_password(user).read_text("utf-8")
+
+    def trino_session(self, login: tuple[str, str] | None) -> requests.Session:
+        """A session of HTTP that trusts the instance's authority and sends this user name and password."""
+        session = requests.Session()
+        session.trust_env, session.verify, session.auth = False, str(self.secrets.ca), login  # no REQUESTS_CA_BUNDLE
+        return session
 
     def lk(self, *words: str) -> Done:
         """Runs a verb in a process of its own."""
