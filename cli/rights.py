@@ -14,7 +14,8 @@ from cli.verb_group import VerbGroup
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from infra.kafka.acls import RightsChange, RightState
+    from flows.rights import AppliedRights
+    from infra.kafka.acls import RightState
 
 
 @click.group(cls=VerbGroup, invoke_without_command=True)
@@ -29,17 +30,23 @@ def rights(ctx: click.Context) -> None:
 
 
 @rights.command("apply")
+@click.option(
+    "--quotas",
+    is_flag=True,
+    help="Set the quotas too. That of each user counts for all users of the cluster that have none of their own.",
+)
 @json_option
 @audited(begins=True)
-def apply() -> None:
+def apply(quotas: bool) -> None:
     """Make the cluster's ACLs those of infra/kafka/access.toml.
 
-    `lk up` does it at each start of a secured instance. ACLs of principals that the file does not name stay, and so do
-    the rights of routes to write to their outputs. Refused where all verbs log in as one user: it would have no right.
+    `lk up` does it at each start of a secured instance, and sets the quotas too. ACLs of principals that the file does
+    not name stay, and so do the rights of routes to write to their outputs. Refused where all verbs log in as one
+    user: it would have no right.
     """
-    from infra.kafka.acls import apply_declared
+    from flows.rights import apply_access
 
-    emit(apply_declared(load_settings()), _print_change)
+    emit(apply_access(load_settings(), with_quotas=quotas), _print_change)
 
 
 def _print_states(states: Sequence[RightState]) -> None:
@@ -50,8 +57,8 @@ def _print_states(states: Sequence[RightState]) -> None:
         line("`lk rights apply` sets what is missing and removes what is not declared, on brokers with an authorizer")
 
 
-def _print_change(change: RightsChange) -> None:
-    line(f"{change.added} rights added, {change.removed} removed")
+def _print_change(change: AppliedRights) -> None:
+    line(f"{change.added} rights added, {change.removed} removed; {change.quotas or 'no'} quotas set")
 
 
 COMMANDS = [rights]

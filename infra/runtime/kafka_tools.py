@@ -17,11 +17,11 @@ def java_command(settings: Settings) -> tuple[str, ...]:
     return (str(find_java(settings) / "bin" / "java"), "-cp", f"{jars.ensure_jars(settings, 'kafka')}/*")
 
 
-def failure(settings: Settings, *words: str) -> str:
+def failure(settings: Settings, *words: str, stdin: str = "") -> str:
     """Runs a tool, a class with its arguments; returns the last lines of what it printed if it failed, else ""."""
     argv = [*java_command(settings), *words]
     try:
-        process = subprocess.run(argv, capture_output=True, text=True, timeout=_SECONDS, check=False)
+        process = subprocess.run(argv, input=stdin, capture_output=True, text=True, timeout=_SECONDS, check=False)
     except subprocess.TimeoutExpired:
         return f"no answer within {_SECONDS} s"
     if not process.returncode:

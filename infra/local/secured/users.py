@@ -21,7 +21,7 @@ from core.errors import Refused, TryAgain
 from infra.file_lock import locked_or_raise
 from infra.kafka import acls, admin_requests, quotas
 from infra.kafka.client_config import as_principal
-from infra.local.secured import kafka_quotas
+from infra.local import kafka_quotas
 from infra.private_files import new_password, write_private
 from infra.settings import Settings
 from infra.settings.local_brokers import brokers_in_data
@@ -112,7 +112,7 @@ def apply_kafka_users(settings: Settings, secrets: LocalSecrets) -> None:
     own = as_principal(settings, BROKER)
     set_kafka_passwords(own, {user: _password(secrets.kafka_password(user)) for user in kafka_users()})
     acls.apply_rights(own, acls.read_rights())
-    kafka_quotas.set_quotas(settings, secrets, quotas.read_quotas(acls.MATRIX))
+    kafka_quotas.set_quotas(settings, quotas.read_quotas(acls.MATRIX))
     removed = removed_kafka_users(secrets)
     _delete_logins(own, removed)
     acls.withdraw_rights(own, removed)

@@ -56,13 +56,13 @@ from infra.kafka.client_config import librdkafka
 from infra.kafka.log_marks import record_reader
 from infra.kafka.quotas import Quota, read_quotas
 from infra.lake import table_paths
-from infra.local import local_processes
-from infra.local.secured import kafka_quotas
+from infra.local import kafka_quotas, local_processes
 from infra.retry import retry_on
 from infra.settings import Settings
 from speed.process import background, lifecycle
 from speed.routes.dropped_outputs import withdraw_dropped
 from tests.support.checks.tried_rights import TriedRights
+from tests.support.command import here, write_config
 from tests.support.instances import authorized
 from tests.support.instances.authorized import AuthorizedCluster
 from tests.support.instances.layers import catalog_of, send, topic_of
@@ -78,6 +78,10 @@ PRINCIPALS = [*dict.fromkeys(right.principal for right in RIGHTS), authorized.ST
 GROUPS = ("r000001", "spark-kafka-source-1", "lk_reader", "analyst-1", "another")
 IMPLIED = {"DESCRIBE": {"READ", "WRITE", "ALTER", "DELETE"}, "DESCRIBE_CONFIGS": {"ALTER_CONFIGS"}}
 TRIED = TriedRights("what was tried in Kafka", PRINCIPALS)
+LIMITS = {
+    (("user", None),): {"producer_byte_rate": 33_554_432.0, "consumer_byte_rate": 134_217_728.0},
+    (("client-id", None), ("user", "speed")): {"consumer_byte_rate": 134_217_728.0},
+}
 CLUSTER_OPERATIONS = ("DESCRIBE", "ALTER", "DESCRIBE_CONFIGS", "ALTER_CONFIGS")
 
 
@@ -246,7 +250,13 @@ def test_rights_are_made_equal_to_the_file_once(cluster: AuthorizedCluster) -> N
     fewer = tuple(right for right in RIGHTS if right.operation != "DELETE")
     assert apply_rights(cluster.own, RIGHTS) == RightsChange(0, 0)
     assert apply_rights(cluster.own, fewer) == RightsChange(0, len(RIGHTS) - len(fewer))
+
+    def require(count: int) -> None:
+        assert [each.state for each in right_states(cluster.own)].count("set") == count
+
+    eventually(cluster.own, SECONDS, partial(require, len(fewer)))  # brokers learn of it a moment later
     assert apply_rights(cluster.own, RIGHTS) == RightsChange(len(RIGHTS) - len(fewer), 0)
+    eventually(cluster.own, SECONDS, partial(require, len(RIGHTS)))
 
 
 def test_what_the_cluster_lacks_and_has_beyond_the_file_is_listed_and_mended(cluster: AuthorizedCluster) -> None:
@@ -345,23 +355,46 @@ def test_the_work_of_each_principal_needs_no_other_right(
 
 def test_no_producer_and_no_run_takes_a_broker_from_the_others(cluster: AuthorizedCluster, spark: SparkSession) -> None:
     """Kafka counts eleven seconds together: ten seconds' bytes pass at once, then it delays its answers."""
-    secrets = cluster.own.kafka_secrets
-    assert secrets is not None
     with java_admin(spark, cluster.own) as client:
-        assert quotas(spark, client) == {
-            (("user", None),): {"producer_byte_rate": 33_554_432.0, "consumer_byte_rate": 134_217_728.0},
-            (("client-id", None), ("user", "speed")): {"consumer_byte_rate": 134_217_728.0},
-        }
+        assert quotas(spark, client) == LIMITS
     limits = (Quota("each_user", (("produce", 100_000), ("fetch", 100_000))), Quota("each_run", (("fetch", 100_000),)))
     try:
-        kafka_quotas.set_quotas(cluster.own, secrets, limits)
+        kafka_quotas.set_quotas(cluster.own, limits)
         speed = librdkafka(cluster.of("speed"))
         assert kafka_requests.send_bytes(librdkafka(cluster.of("producer")), 2_000_000) > 0
         assert kafka_requests.send_bytes(librdkafka(cluster.of("redrive")), 100_000) == 0
         assert kafka_requests.fetch_bytes(speed | {"client.id": "r900002"}, 2_000_000) > 0
         assert kafka_requests.fetch_bytes(speed | {"client.id": "r900001"}, 100_000) == 0
     finally:
-        kafka_quotas.set_quotas(cluster.own, secrets, read_quotas(MATRIX))
+        kafka_quotas.set_quotas(cluster.own, read_quotas(MATRIX))
+
+
+def test_the_quotas_of_a_cluster_are_set_on_demand(
+    cluster: AuthorizedCluster, spark: SparkSession, tmp_path: Path
+) -> None:
+    """As a client elsewhere, for which the broker is a cluster, with a password for each principal."""
+    secrets = cluster.own.kafka_secrets
+    assert secrets is not None
+    cluster_values = {
+        "bootstrap": cluster.own.bootstrap_servers,
+        "kafka_security": "sasl_ssl",
+        "kafka_passwords": str(secrets.kafka_password("")),
+        "kafka_ca": str(secrets.ca),
+        "data": str(tmp_path / "data"),
+    }
+    config = write_config(tmp_path / "lk.toml", cluster_values)
+    lower = LIMITS | {(("client-id", None), ("user", "speed")): {"consumer_byte_rate": 100_000.0}}
+    with java_admin(spark, cluster.own) as client:
+
+        def require(limits: object) -> None:
+            assert quotas(spark, client) == limits
+
+        kafka_quotas.set_quotas(cluster.own, (Quota("each_run", (("fetch", 100_000),)),))
+        eventually(cluster.own, SECONDS, partial(require, lower))
+        assert here(config, "rights", "apply", "--json").ok().json["quotas"] == 0
+        require(lower)
+        assert here(config, "rights", "apply", "--quotas", "--json").ok().json["quotas"] == 2
+        eventually(cluster.own, SECONDS, partial(require, LIMITS))
 
 
 def test_the_page_shows_what_came_of_every_cell(request: pytest.FixtureRequest) -> None:
