@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,9 @@ from deltalake import DeltaTable
 from pydantic import TypeAdapter
 
 from core.compute import epoch_range
-from infra.lake import damage, data_files, delta, files
+from core.errors import TryAgain
+from infra.lake import damage, data_files, delta, delta_log, files
+from infra.library_errors import first_line
 from infra.private_files import write_private
 from infra.settings import Settings
 
@@ -46,7 +49,7 @@ def read_kept(settings: Settings) -> Kept:
 def keep(settings: Settings, sums: Kept) -> None:
     """Replaces the sums of the call before. A failure is left to the next call, which computes them again."""
     with contextlib.suppress(OSError):
-        part = _path(settings).with_name(f"{_FILE}.{os.getpid()}")
+        part = _path(settings).with_name(f"{_FILE}.{os.getpid()}.{threading.get_ident()}")
         write_private(part, json.dumps(sums))
         part.replace(_path(settings))
 
@@ -55,13 +58,21 @@ def sums_of_files(path: str, column: str, epochs: Epochs | None, kept: Mapping[s
     """The sum of a column over all rows, or those of some epochs; and the sums of the files that count as a whole.
 
     ``kept`` are such sums of an earlier version. A file with rows of other epochs, too, is read each time.
+
+    Raises Refused when a file is missing or cut short, also one whose sum was kept; TryAgain when the store fails.
     """
     opened = delta.table(path)
+    damage.require_files(path, delta_log.live_files(opened))
     whole, partly = _files(opened, epochs)
     read = _Reader(opened, path, column)
-    with damage.naming_damage(path):
-        sums = {name: kept[name] if name in kept else read.total([name]) for name in whole}
-        rest = read.total(partly, epochs) if partly else 0
+    try:
+        with damage.naming_damage(path):
+            sums = {name: kept[name] if name in kept else read.total([name]) for name in whole}
+            rest = read.total(partly, epochs) if partly else 0
+    except (OSError, pa.ArrowException) as e:
+        raise TryAgain(
+            f"the table cannot be read: {first_line(str(e))}", where=path, fix="run the command again"
+        ) from None
     return sum(sums.values()) + rest, sums
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from core.errors import Refused
 from infra.lake import compaction, delta, idempotent_writes, row_sums
 from infra.lake.row_sums import Epochs
 from infra.settings import Settings
@@ -45,6 +46,19 @@ def test_a_kept_sum_is_taken_and_a_file_that_counts_in_part_is_read(path: str) -
     assert list(sums.values()) == [30]
     planted = dict.fromkeys(sums, 30_000)
     assert row_sums.sums_of_files(path, "_rows", Epochs(0, 5), planted) == (30_100, planted)
+
+
+@pytest.mark.parametrize("harm", ["remove", "cut"])
+def test_a_file_that_is_not_whole_is_refused_also_if_its_sum_was_kept(path: str, harm: str) -> None:
+    _, sums = row_sums.sums_of_files(path, "_rows", None, {})
+    file = Path(path) / next(iter(sums))
+    if harm == "remove":
+        file.unlink()
+    else:
+        file.write_bytes(file.read_bytes()[:-1])
+    with pytest.raises(Refused, match="a file of the lake") as refused:
+        row_sums.sums_of_files(path, "_rows", None, sums)
+    assert refused.value.where == str(file)
 
 
 def test_sums_of_replaced_files_are_not_kept(path: str) -> None:
