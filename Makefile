@@ -128,7 +128,8 @@ sbom: $(RUN) $(SUPPLY) ## CycloneDX bill of the Python packages, the jars and Tr
 
 advisories: $(SUPPLY) ## known vulnerabilities of the locked Python packages; asks PyPI, so it needs a network
 	@echo "PyPI's advisories as of $$(date -u '+%Y-%m-%d %H:%M UTC'): asked now, nothing is cached"
-	@.venv-supply/bin/pip-audit --disable-pip --progress-spinner off --requirement requirements-dev.lock
+	@failed=0; for lock in requirements*.lock; do echo "$$lock:"; \
+	  .venv-supply/bin/pip-audit --disable-pip --progress-spinner off --requirement "$$lock" || failed=1; done; exit $$failed
 
 down: ## stop the servers of the default instance
 	@if [ -x $(BIN)/lk ]; then $(BIN)/lk down; else echo "nothing was set up"; fi

@@ -10,6 +10,7 @@ import click
 from cli.audited import audited
 from cli.options import json_option, load_settings
 from cli.output import emit, line
+from core.safe_text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,7 +74,7 @@ def _print_erased(result: Erased) -> None:
 
 def _print_revealed(results: Sequence[Revealed]) -> None:
     for result in results:
-        line(result.text if result.text is not None else f"no text: {result.why}")
+        line(one_line(result.text) if result.text is not None else f"no text: {result.why}")
 
 
 COMMANDS = [erase, reveal]

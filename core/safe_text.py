@@ -8,11 +8,12 @@ import re
 # Control characters of ASCII and of Latin-1 (escape sequences begin with them), marks that change the direction of
 # text, line separators, invisible marks and tags, and halves of surrogate pairs, which no terminal can print.
 _UNSAFE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e01ef]"
 )
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 # A spreadsheet computes what begins with one of these.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last four are wide
 
 
 def one_line(text: str) -> str:

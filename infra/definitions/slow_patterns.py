@@ -1,7 +1,8 @@
-"""Finds regular expressions that take exponential time: some text makes them try every way to split it.
+"""Finds regular expressions of exponential or cubic time: some text makes them try every way to split it.
 
-A group that repeats and can match the same text in two ways is enough, such as ``(a+)+``. The pattern is parsed for
-repeats, and each is tried with growing texts that it almost matches. Python's engine backtracks as Java's does.
+A group that repeats and can match the same text in two ways is enough, such as ``(a+)+``; so are three repeats of the
+same characters, such as ``.* .* .*x``. The pattern is parsed for repeats, and each is tried with growing texts that it
+almost matches. Python's engine tries them: Java's avoids the work for some of these patterns, and for no others.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from core.validation.mistake import Mistake
 
 _SECONDS = 0.05  # for one text; a pattern of linear time takes microseconds
 _REPEATS = range(1, 48)  # in small steps, as each may multiply the time
-_MANY = 8  # a repeat of at least this many counts as unbounded
+_LONG = (64, 96, 144, 216, 324, 486)  # repeats that show cubic time: it grows by 3.4 from one to the next
+_MANY = 3  # a repeat of at least this many counts as unbounded
 _MOST_TEXTS = 12  # for one repeat
 _MOST_LETTERS = 16  # of a pattern, that texts end with
 # What a text ends with. The pattern must not match it, so that the engine goes back to try other ways.
@@ -28,19 +30,19 @@ _LETTERS = (_constants.LITERAL, _constants.NOT_LITERAL)
 
 
 def pattern_mistakes(definition: object) -> Iterator[Mistake]:
-    """The patterns of a topic that a record could make take exponential time."""
+    """The patterns of a topic that a short record could make take very long."""
     if not isinstance(definition, Topic):
         return
     line = definition.format.pattern if isinstance(definition.format, Lines) else ""
     patterns = [("Lines", "", line), *(("Field", field.name, field.pattern or "") for field in definition.fields)]
     for kind, name, pattern in patterns:
         if text := slow_text(pattern):
-            what = f"the pattern takes exponential time, for example for {text!r}; make its repeats possessive"
+            what = f"the pattern takes exponential or cubic time, for example for {text!r}; make its repeats possessive"
             yield Mistake(kind, name, what)
 
 
 def slow_text(pattern: str) -> str | None:
-    """A text for which the pattern takes exponential time; None if none is found, or if Python cannot parse it."""
+    """A text for which the pattern takes long; None if none is found, or if Python cannot parse it."""
     try:
         parsed, compiled = _parser.parse(pattern), re.compile(pattern)
     except (re.error, RecursionError, OverflowError):
@@ -48,13 +50,15 @@ def slow_text(pattern: str) -> str | None:
     letters = list(dict.fromkeys(_letters(parsed)))[:_MOST_LETTERS]
     # What a pattern lets follow once or twice, it does not four times.
     ends = list(dict.fromkeys([*_ENDS, *(letter * count for letter in letters for count in (1, 2, 4))]))
-    for before, pump in dict.fromkeys(_pumps(parsed, "")):
-        for end in ends:
-            for count in _REPEATS:
-                text = before + pump * count + end
-                if _is_slow(compiled, text):
-                    return text
-    return None
+    texts = (
+        before + pump * count + end
+        for before, pump in dict.fromkeys(_pumps(parsed, ""))
+        for end in ends
+        for count in _REPEATS
+    )
+    repeated = dict.fromkeys([*_repeated(parsed), *letters])
+    of_one_letter = (letter * count + _ENDS[0] for letter in repeated for count in _LONG)
+    return next((text for text in (*texts, *of_one_letter) if _is_slow(compiled, text)), None)
 
 
 def samples(pattern: str) -> list[str]:
@@ -98,6 +102,15 @@ def _letters(items: Any) -> Iterator[str]:
             yield from (chr(code) for member, code in value if member is _constants.LITERAL)
         for body in _inside(kind, value):
             yield from _letters(body)
+
+
+def _repeated(items: Any) -> Iterator[str]:
+    """A character that each repeat begins with."""
+    for kind, value in items:
+        if kind in _REPEAT:
+            yield _sample(value[2])[:1]
+        for body in _inside(kind, value):
+            yield from _repeated(body)
 
 
 def _pumps(items: Any, before: str) -> Iterator[tuple[str, str]]:

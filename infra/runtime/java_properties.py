@@ -8,5 +8,11 @@ _ESCAPED = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r"})
 
 
 def properties(values: Mapping[str, object]) -> str:
-    """The text of a properties file."""
-    return "".join(f"{key}={str(value).translate(_ESCAPED)}\n" for key, value in values.items())
+    """The text of a properties file. It is ASCII: Java reads the bytes of such a file as Latin-1."""
+    return "".join(f"{key}={_ascii(str(value).translate(_ESCAPED))}\n" for key, value in values.items())
+
+
+def _ascii(text: str) -> str:
+    """The text with each UTF-16 unit beyond ASCII as ``\\uXXXX``."""
+    units = memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H")
+    return "".join(chr(unit) if unit < 0x80 else f"\\u{unit:04x}" for unit in units)

@@ -22,6 +22,8 @@ HOSTILE = [
     ("\u2066x\u2069\u200f", "\\u2066x\\u2069\\u200f"),
     ("a\u2028b", "a\\u2028b"),
     ("pay\u200bpal\u2060", "pay\\u200bpal\\u2060"),
+    ("a\u206ab\xadc\u180ed\u3164e\uffa0", "a\\u206ab\\xadc\\u180ed\\u3164e\\uffa0"),
+    ("a\U000e0100", "a\\U000e0100"),
     ("\ud800", "\\ud800"),
     ("\U000e0041", "\\U000e0041"),
     ("Ünï – 漢字 👩‍🚀 naïve", "Ünï – 漢字 👩‍🚀 naïve"),
@@ -50,7 +52,7 @@ def test_json_stays_readable() -> None:
     assert json_line({"name": "Zoë\x9b"}) == '{"name": "Zoë\\u009b"}'
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1"])
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "\uff1d1+1", "\uff20SUM(A1)"])
 def test_a_formula_becomes_text(text: str) -> None:
     assert spreadsheet_cell(text) == f"'{text}"
 

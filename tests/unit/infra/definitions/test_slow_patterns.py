@@ -1,4 +1,4 @@
-"""Patterns that take exponential time are found; those of every day are not."""
+"""Patterns that take exponential or cubic time are found; those of every day are not."""
 
 from __future__ import annotations
 
@@ -36,6 +36,10 @@ SLOW = [
     r"(?>(a+)+b)",
     r"(?:(a+)+b)*+",
     r"x(?:y|(?>(\w+ ?)+;))*+",
+    r"(?:a|a){7}(?:a|a){7}(?:a|a){7}",
+    r"(.*) (.*) (.*) (.*) (.*)x",
+    r"(.*)(.*)(.*)(.*)=",
+    r"\s*\s*\s*x",
 ]
 FAST = [
     r"DEBUG|INFO|WARN|ERROR",
@@ -48,6 +52,9 @@ FAST = [
     r"(?:ab)*c",
     r"\p{Alpha}+",
     r"a{1,1000}",
+    r"(.*),(.*),(.*)",
+    r".*error.*",
+    r'(\S+) (\S+) (\S+) \[([^\]]+)\] "(\S+) (.*?) (\S+)" (\d{3}) (\S+) "(.*?)" "(.*?)"',
     r"(?:[^\"]|\\.)*+",
     r"(?>(a+)+)",
     r"(?:a++)*b",
