@@ -21,6 +21,8 @@ class AppliedRights:
 def apply_access(settings: Settings, *, with_quotas: bool) -> AppliedRights:
     """Makes the cluster's ACLs, and its quotas if asked, those of the file. Raises as ``apply_declared``."""
     change = acls.apply_declared(settings)
-    limits = quotas.read_quotas(acls.MATRIX) if with_quotas else ()
+    if not with_quotas:
+        return AppliedRights(change.added, change.removed, 0)
+    limits = quotas.read_quotas(acls.MATRIX)
     kafka_quotas.set_quotas(settings, limits)
     return AppliedRights(change.added, change.removed, len(limits))
