@@ -24,6 +24,7 @@ from infra.control.runs import Run
 from infra.kafka import kafka_admin
 from infra.lake import checksums, delta, delta_log, leases, table_paths
 from infra.settings import Settings
+from serving.alarms import view_alarms
 from serving.promote import serve_run
 from serving.read import query, show
 from serving.served_status import served_status
@@ -107,6 +108,7 @@ def instance(stack: Settings, spark: SparkSession) -> ServingRun:
     send(stack, catalog, 100, 200)
     catch_up(stack, spark, catalog, run)
     checksums.finish()
+    assert {alarm.ledger_off for alarm in view_alarms(stack, catalog)} == {0}
     return ServingRun(stack, catalog, run, batch.claim)
 
 
@@ -140,8 +142,10 @@ def test_no_answer_is_smaller(instance: ServingRun, kind: str, harm: str) -> Non
         with pytest.raises(Refused, match="a file of the lake"):  # Trino ignores the case of names
             query(instance.settings, f"SELECT count(*) FROM {VIEW.upper()}")
         unhealthy = served_status(instance.settings, instance.catalog).unhealthy
+        ledgers = {alarm.ledger_off for alarm in view_alarms(instance.settings, instance.catalog)}
     assert refused.value.where == str(instance.files[kind])
     assert any(str(instance.files[kind]) in problem for problem in unhealthy)
+    assert ledgers == {None}  # not the sums of its files that an earlier call kept
 
 
 @pytest.mark.parametrize("harm", ["halve", "empty", "remove"])
