@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from core.draws import Draws
@@ -52,14 +52,28 @@ def _blocks(
 ) -> Iterator[SampleRecord]:
     while end is None or first < end:
         block_end = first + _BLOCK if end is None else min(first + _BLOCK, end)
-        events = [_event(spec, number) for number in range(first, block_end)]
-        if isinstance(generator, BlockGenerator):
-            good = generator.records(spec, [event.number for event in events])
+        numbers = range(first, block_end)
+        if isinstance(generator, BlockGenerator) and not (spec.duplicate or spec.bad or spec.unmatched):
+            yield from sealed(generator.records(spec, numbers))
         else:
-            good = (_record(topic, generator, spec, event) for event in events)
-        for event, record in zip(events, sealed(good), strict=True):
-            yield _spoiled(record) if event.bad else record
+            yield from _mixed_block(topic, generator, [_event(spec, number) for number in numbers], spec, sealed)
         first = block_end
+
+
+def _mixed_block(
+    topic: Topic,
+    generator: EventGenerator | BlockGenerator,
+    events: Sequence[_Event],
+    spec: SampleSpec,
+    sealed: Seal,
+) -> Iterator[SampleRecord]:
+    """Records of which some may be repeated, bad or without a counterpart."""
+    if isinstance(generator, BlockGenerator):
+        good = generator.records(spec, [event.number for event in events])
+    else:
+        good = (_record(topic, generator, spec, event) for event in events)
+    for event, record in zip(events, sealed(good), strict=True):
+        yield _spoiled(record) if event.bad else record
 
 
 def _event(spec: SampleSpec, number: int) -> _Event:

@@ -13,6 +13,12 @@ TICKERS = (
     "MRK", "MSFT", "NFLX", "NKE", "NVDA", "ORCL", "PEP", "TSLA", "V", "WMT",
 )
 # fmt: on
+# A trade is put together from few parts: millions of them are generated.
+_KEYS = tuple(ticker.encode() for ticker in TICKERS)
+_UP_TO_PRICE = tuple(
+    tuple(f'{{"type":"{side}","ticker":"{ticker}","price":' for side in ("bid", "ask")) for ticker in TICKERS
+)
+_FROM_CENTS = tuple(f'.{cents:02d},"size":' for cents in range(100))
 
 
 def trades(spec: SampleSpec, numbers: Sequence[int]) -> Iterator[SampleRecord]:
@@ -22,13 +28,13 @@ def trades(spec: SampleSpec, numbers: Sequence[int]) -> Iterator[SampleRecord]:
     """
     from core.sample_data.trade_columns import trade_columns  # imports numpy, which other verbs need not wait for
 
-    columns = trade_columns(spec, numbers, len(TICKERS))
+    columns, seed = trade_columns(spec, numbers, len(TICKERS)), spec.seed
     for number, ask, ticker, cents, size, at in zip(numbers, *columns, strict=True):
         value = (
-            f'{{"type":"{"ask" if ask else "bid"}","ticker":"{TICKERS[ticker]}",'
-            f'"price":{cents // 100}.{cents % 100:02d},"size":{size},"event_time":{at},"id":"{spec.seed}-{number}"}}'
+            f"{_UP_TO_PRICE[ticker][ask]}{cents // 100}{_FROM_CENTS[cents % 100]}{size}"
+            f',"event_time":{at},"id":"{seed}-{number}"}}'
         )
-        yield SampleRecord(TICKERS[ticker].encode(), value.encode(), at)
+        yield SampleRecord(_KEYS[ticker], value.encode(), at)
 
 
 GENERATOR = BlockGenerator(trades)

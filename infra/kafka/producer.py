@@ -5,10 +5,10 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import partial
+from itertools import islice
 from types import FrameType
 from typing import Any, cast
 
@@ -23,6 +23,7 @@ from infra.kafka.client_config import librdkafka
 from infra.kafka.delivery_reports import (
     DELIVERY_TIMEOUT_MS,
     MAX_RECORD_BYTES,
+    Batch,
     DeliveryAccount,
     FailedRecord,
     PartitionDelivery,
@@ -33,7 +34,7 @@ from infra.settings import Settings
 
 _SHORTEST_POLL = 0.005  # librdkafka rounds to milliseconds; a shorter wait would be a busy loop
 _REDRAW = 0.1
-_POLL_EVERY = 256  # records between two polls for delivery reports when there is no rate
+_AT_ONCE = 256  # at most so many records between two polls for delivery reports
 
 OnSend = Callable[[int, float], None]
 
@@ -99,16 +100,15 @@ def produce(
         raise Usage(f"the rate is {rate} records per second", fix="specify a rate above 0")
     topic_admin.create_topics(settings, Catalog({Name(topic.name): topic}, {}))
     producer, account, started = _producer(settings, rate is not None), DeliveryAccount(), time.monotonic()
-    sent, interrupted = 0, False
+    interrupted = False
     with _drawn(draw, topic, 100 if progress else total) as show, _stop_request() as stop_requested:
 
         def redraw() -> None:
             show(100 * progress() if progress else account.acknowledged)
 
         try:
-            for record in _paced(producer, records, rate, on_send, redraw, stop_requested):
-                sent += 1
-                _send(producer, topic.name, record, account, sent)
+            for batch in _due_records(producer, records, rate, on_send, redraw, stop_requested):
+                _send(producer, topic.name, batch, account)
             interrupted = stop_requested.is_set()
         except KeyboardInterrupt:
             interrupted = True
@@ -118,7 +118,9 @@ def produce(
         PartitionDelivery(number, *offsets) for number, offsets in sorted(account.acknowledged_offsets.items())
     )
     seconds = time.monotonic() - started
-    return Acknowledged(topic.name, sent, partitions, account.failed, tuple(account.failures), interrupted, seconds)
+    return Acknowledged(
+        topic.name, account.sent, partitions, account.failed, tuple(account.failures), interrupted, seconds
+    )
 
 
 def _drawn(draw: bool, topic: Topic, total: float | None) -> AbstractContextManager[Callable[[float], None]]:
@@ -188,46 +190,73 @@ def _silent() -> Any:
     return logger
 
 
-def _paced(
+def _due_records(
     producer: Producer,
     records: Iterable[OutgoingRecord],
     rate: float | None,
     on_send: OnSend | None,
     show: Callable[[], None],
     stop_requested: threading.Event,
-) -> Iterable[OutgoingRecord]:
-    """Yields each record when it is due, until a stop is requested. Polls for delivery reports while it waits."""
-    start = last_draw = now = time.monotonic()
-    for number, record in enumerate(records):
-        due = start + number / rate if rate else now
+) -> Iterator[Sequence[OutgoingRecord]]:
+    """Yields the records that are due, some at once, until a stop is requested; without a rate all are due.
+
+    Polls for delivery reports before each batch, and while it waits.
+    """
+    start = last_draw = time.monotonic()
+    remaining, number = iter(records), 0
+    while True:
+        due = start + number / rate if rate else start
         while (wait := due - time.monotonic()) > 0 and not stop_requested.is_set():
             producer.poll(min(max(wait, _SHORTEST_POLL), _REDRAW))
-        if stop_requested.is_set():
-            return
-        if rate or number % _POLL_EVERY == 0:
-            producer.poll(0)
-            now = time.monotonic()
-            if now - last_draw > _REDRAW:
-                last_draw = now
-                show()
-        if on_send:
-            on_send(number, due)
-        yield record
-
-
-def _send(producer: Producer, topic: str, record: OutgoingRecord, account: DeliveryAccount, number: int) -> None:
-    report = partial(account.report, number, record)
-    while True:
+        producer.poll(0)
+        now = time.monotonic()
+        if now - last_draw > _REDRAW:
+            last_draw = now
+            show()
+        count = min(max(1, int((now - start) * rate) + 1 - number), _AT_ONCE) if rate else _AT_ONCE
+        batch: list[OutgoingRecord] = []
         try:
-            timestamp, headers = record.timestamp or 0, cast("Any", list(record.headers))  # 0 is now
-            producer.produce(topic, record.value, record.key, on_delivery=report, timestamp=timestamp, headers=headers)
-        except BufferError:
-            producer.poll(0.05)
-        except KafkaException as e:
-            account.fail(number, e.args[0])
+            batch.extend(() if stop_requested.is_set() else islice(remaining, count))
+        except BaseException:  # a broken file, or Ctrl-C: what was read before is sent
+            yield batch
+            raise
+        if not batch:
             return
-        else:
-            return
+        if on_send:
+            for place in range(number, number + len(batch)):
+                on_send(place, start + place / rate if rate else now)
+        yield batch
+        number += len(batch)
+
+
+def _send(producer: Producer, topic: str, records: Sequence[OutgoingRecord], account: DeliveryAccount) -> None:
+    """Sends records whose numbers follow those that were sent before."""
+    if any(record.timestamp or record.headers for record in records):  # which no report of a failed record tells
+        for record in records:
+            account.sent += 1
+            _send_batch(producer, topic, Batch(account, [account.sent], [record]))
+        return
+    first = account.sent + 1
+    batch = Batch(account, range(first, first + len(records)), records)
+    account.sent += len(records)
+    _send_batch(producer, topic, batch)
+
+
+def _send_batch(producer: Producer, topic: str, batch: Batch) -> None:
+    report, send = batch.report, producer.produce
+    for place, (key, value, timestamp, headers) in enumerate(batch.records):
+        while True:
+            try:
+                if timestamp or headers:
+                    send(topic, value, key, -1, report, timestamp=timestamp or 0, headers=cast("Any", list(headers)))
+                else:
+                    send(topic, value, key, -1, report)
+            except BufferError:
+                producer.poll(0.05)
+                continue
+            except KafkaException as e:
+                batch.fail(place, e.args[0])
+            break
 
 
 def _finish(producer: Producer, topic: str, account: DeliveryAccount, show: Callable[[], None], hurry: bool) -> None:
@@ -236,7 +265,7 @@ def _finish(producer: Producer, topic: str, account: DeliveryAccount, show: Call
         records, account.to_resend = account.to_resend, []
         account.resends += 1
         for number, record in records:
-            _send(producer, topic, record, account, number)
+            _send_batch(producer, topic, Batch(account, [number], [record]))
         _flush(producer, show, hurry)
 
 

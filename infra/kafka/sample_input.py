@@ -11,5 +11,6 @@ from infra.kafka.input_files import OutgoingRecord
 
 def outgoing(topic: Topic, samples: Iterable[SampleRecord]) -> Iterator[OutgoingRecord]:
     """Outgoing records. A sample's time becomes the record timestamp where the value has no event time field."""
-    for sample in samples:
-        yield OutgoingRecord(sample.key, sample.value, sample.at if topic.event_time is None else None)
+    if topic.event_time is None:
+        return (OutgoingRecord(*sample) for sample in samples)
+    return (OutgoingRecord(key, value) for key, value, _ in samples)

@@ -129,6 +129,24 @@ def test_failures_are_named_and_do_not_stop_the_others(stack: Settings) -> None:
     assert [m.value() for m in read_back(stack, ended)] == [b"1", b"3"]
 
 
+def test_a_record_that_is_too_large_is_named_among_many_that_are_sent_together(stack: Settings) -> None:
+    sent = [OutgoingRecord(b"a", str(number).encode()) for number in range(1_000)]
+    sent[700] = OutgoingRecord(b"a", b"x" * 4_000_000)
+    ended = produce(stack, text_topic("failures_in_bulk"), sent)
+    assert (ended.sent, ended.count, ended.failed) == (1_000, 999, 1)
+    assert [failure.number for failure in ended.failures] == [701]
+    assert [m.value() for m in read_back(stack, ended)] == [str(n).encode() for n in range(1_000) if n != 700]
+
+
+def test_lines_before_a_broken_one_are_sent(stack: Settings, tmp_path: Path) -> None:
+    path = tmp_path / "in.txt.gz"
+    whole = gzip.compress(b"".join(b"line %d\n" % number for number in range(300)), mtime=0)
+    path.write_bytes(whole + b"\x1f\x8b\x08 no second member")
+    with pytest.raises(Refused, match="the gzip file is broken"):
+        from_file(stack, text_topic("broken"), path)
+    assert kafka_admin.end_offsets(stack, ["broken"]).size == 300
+
+
 def test_a_line_of_two_megabytes_is_accepted(stack: Settings) -> None:
     line = random.Random(1).randbytes(2_000_000)  # incompressible, because Kafka limits the compressed size
     ended = produce(stack, text_topic("big"), [OutgoingRecord(None, line)]).require_complete()
