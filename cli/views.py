@@ -34,8 +34,9 @@ def views_check() -> int:
     """Report every mistake in definition files; exit 1 if any.
 
     Checks the files of topics, views and routes, their SQL in Spark and, when Trino is up, presentation columns. Keyed
-    views are computed over generated events, by key and all at once. The files are code: they run in a process without
-    a network (on Linux) and without the variables whose names say that they hold a secret.
+    views are computed over generated events, by key and all at once. What has not changed since it passed is not
+    given to Spark again. The files are code: they run in a process without a network (on Linux) and without the
+    variables whose names say that they hold a secret.
     """
     from flows.check_definitions import check
 
@@ -85,7 +86,7 @@ def _print_views(catalog: Catalog) -> None:
 def _print_problems(problems: Sequence[DefinitionProblem]) -> None:
     for problem in problems:
         line(str(problem))
-    line(f"{len(problems)} mistakes" if problems else "no mistakes")
+    line(f"{len(problems)} mistake{'s' if len(problems) > 1 else ''}" if problems else "no mistakes")
 
 
 COMMANDS = [views]

@@ -14,7 +14,7 @@ from typing import Any
 from core.errors import LkError, TryAgain, from_document
 from core.safe_text import several_lines
 from infra.child_environment import child_environment
-from infra.definitions import presentation_sql
+from infra.definitions import passed_checks, presentation_sql
 from infra.definitions.definition_problem import DefinitionProblem
 from infra.definitions.isolation import without_secrets
 from infra.definitions.presentation_sql import PresentationQuery
@@ -27,12 +27,15 @@ _LONGEST = 100_000  # bytes of what the child says
 def check(settings: Settings) -> list[DefinitionProblem]:
     """Mistakes in the files; if there are none, the mistakes that Spark and Trino report in their SQL.
 
-    A child without secrets and without the network reads the files (``isolated_check``). Trino is asked from here.
+    Spark checks what is new or has changed since it passed (``passed_checks``), Trino all. A child without secrets and
+    without the network reads the files (``isolated_check``). Trino is asked from here.
     """
     answer = _answer_of_child(settings)
     if answer["network"]:
         _warn(f"the files were run with the network: {answer['network']}")
     problems = [DefinitionProblem(**problem) for problem in answer["problems"]]
+    if "passed" in answer:
+        passed_checks.write_passed(settings, answer["passed"])
     return problems or _presentation(settings, [PresentationQuery(**query) for query in answer["presentation"]])
 
 

@@ -11,6 +11,10 @@ from typing import TYPE_CHECKING, Any
 from infra.definitions.isolation import leave_network
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from core.catalog import Catalog
+    from infra.definitions.sql_problems import SparkCheck
     from infra.settings import Settings
 
 
@@ -36,21 +40,32 @@ def _answer() -> dict[str, Any]:
 
 
 def _check(settings: Settings) -> dict[str, Any]:
-    """The mistakes in definition files, and the queries that Trino must check."""
-    from infra.definitions import definition_files, presentation_sql, sql_problems
-    from infra.spark.session import temporary_session
+    """The mistakes in definition files, the queries that Trino must check, and what the next check need not repeat."""
+    from infra.definitions import definition_files, passed_checks, presentation_sql
 
     problems = definition_files.problems(settings)
     if problems:
-        return _document(problems)
+        return {"problems": [asdict(problem) for problem in problems], "presentation": []}
     catalog = definition_files.load_files(settings)
+    digests, earlier = passed_checks.digests(settings, catalog), passed_checks.read_passed(settings)
+    unchanged = {key for key, digest in digests.items() if digest in earlier}
+    passed = set(unchanged)
+    if len(unchanged) < len(digests):
+        checked = _spark_check(settings, catalog, unchanged)
+        problems, passed = checked.problems, unchanged | checked.passed
+    return {
+        "problems": [asdict(problem) for problem in problems],
+        "presentation": [asdict(query) for query in presentation_sql.presentation_queries(catalog)],
+        "passed": [digests[key] for key in passed],
+    }
+
+
+def _spark_check(settings: Settings, catalog: Catalog, unchanged: Collection[tuple[str, str]]) -> SparkCheck:
+    from infra.definitions.sql_problems import spark_check
+    from infra.spark.session import temporary_session
+
     with temporary_session(settings, "views-check") as spark:
-        problems = sql_problems.spark_problems(spark, catalog)
-    return _document(problems, presentation_sql.presentation_queries(catalog))
-
-
-def _document(problems: list[Any], presentation: list[Any] | None = None) -> dict[str, Any]:
-    return {"problems": [asdict(p) for p in problems], "presentation": [asdict(q) for q in presentation or []]}
+        return spark_check(spark, catalog, unchanged)
 
 
 if __name__ == "__main__":

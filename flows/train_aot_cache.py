@@ -60,7 +60,7 @@ def write_aot_cache(settings: Settings) -> bool:
 
 
 def _train(spark: SparkSession, catalog: Catalog, folder: Path) -> None:
-    sql_problems.spark_problems(spark, catalog)
+    sql_problems.spark_check(spark, catalog)
     _stream(spark, folder)
     for topic in (topic for topic in catalog.topics.values() if topic.generator is not None):
         views = catalog.reading(topic.name)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -36,13 +35,24 @@ from infra.definitions.sql_expressions import CLOCK, SqlExpression, aggregate_mi
 _COPIES = 20  # ten of the largest bigint that a field may have are too many for a bigint
 
 
-def sql_mistakes(spark: SparkSession, definition: Topic | View | Route, catalog: Catalog) -> list[Mistake]:
-    """The mistakes that Spark reports in a definition without other mistakes."""
+Sources = Mapping[str, Topic | None]
+
+
+def sql_mistakes(
+    spark: SparkSession, definition: Topic | View | Route, catalog: Catalog, wrong_rules: Collection[str] = ()
+) -> list[Mistake]:
+    """The mistakes that Spark reports in a definition without other mistakes.
+
+    ``wrong_rules`` are topics with a mistake in a rule: no event satisfies those, so what reads them is not run.
+    """
     if isinstance(definition, Topic):
         return list(_topic(spark, definition))
+    sources: Sources = {
+        source: None if source in wrong_rules else catalog.topics[Name(source)] for source in definition.sources
+    }
     if isinstance(definition, Route):
-        return list(_route(spark, definition, catalog.topics))
-    return list(_view(spark, definition, catalog))
+        return list(_route(spark, definition, sources))
+    return list(_view(spark, definition, sources, catalog.views))
 
 
 def _topic(spark: SparkSession, topic: Topic) -> Iterator[Mistake]:
@@ -90,10 +100,9 @@ def _upcasts(spark: SparkSession, json: Json) -> Iterator[Mistake]:
         yield from expression_mistakes(texts, expressions)
 
 
-def _view(spark: SparkSession, view: View, catalog: Catalog) -> Iterator[Mistake]:
-    topics = catalog.topics
-    yield from _keyed(spark, view, topics) if isinstance(view, Keyed) else _rollup(spark, view, topics)
-    yield from _checks(spark, view, catalog.views)
+def _view(spark: SparkSession, view: View, sources: Sources, views: Mapping[Name, View]) -> Iterator[Mistake]:
+    yield from _keyed(spark, view, sources) if isinstance(view, Keyed) else _rollup(spark, view, sources)
+    yield from _checks(spark, view, views)
 
 
 def _checks(spark: SparkSession, view: View, views: Mapping[Name, View]) -> Iterator[Mistake]:
@@ -116,22 +125,23 @@ def _stored(spark: SparkSession, view: View) -> DataFrame:
     return spark.createDataFrame([], ", ".join(f"`{column.name}` {column.type}" for column in view.stored_columns))
 
 
-def _rollup(spark: SparkSession, view: Rollup, topics: Mapping[Any, Topic]) -> Iterator[Mistake]:
-    mistakes = [mistake for source in view.sources for mistake in _source(spark, view, topics[source])]
+def _rollup(spark: SparkSession, view: Rollup, sources: Sources) -> Iterator[Mistake]:
+    topics = [topic for topic in sources.values() if topic is not None]
+    mistakes = [mistake for topic in topics for mistake in _source(spark, view, topic)]
     yield from mistakes
-    for source in view.sources if not mistakes else ():
-        empty = spark.createDataFrame([], decoded_ddl(topics[source]))
-        yield from failures("Rollup", view.name, f"from {source}", partial(view, topics[source], empty))
+    for topic in topics if not mistakes else ():
+        empty = spark.createDataFrame([], decoded_ddl(topic))
+        yield from failures("Rollup", view.name, f"from {topic.name}", partial(view, topic, empty))
 
 
-def _keyed(spark: SparkSession, view: Keyed, topics: Mapping[Any, Topic]) -> Iterator[Mistake]:
+def _keyed(spark: SparkSession, view: Keyed, sources: Sources) -> Iterator[Mistake]:
     """The keys, then the query, which must run on the probe rows and give the declared results."""
-    events = {source: _events(spark, topics[source]) for source in view.sources}
-    frames = {source: frame for source, frame in events.items() if frame is not None}
+    topics = {source: topic for source, topic in sources.items() if topic is not None}
+    frames = {source: _events(spark, topic) for source, topic in topics.items()}
     keys = [SqlExpression("Key", key.name, key.expr, must_fit_type(key.type)) for key in view.keys]
     mistakes = [mistake for frame in frames.values() for mistake in expression_mistakes(frame, keys)]
     yield from mistakes
-    if mistakes or len(frames) < len(events):
+    if mistakes or len(frames) < len(sources):
         return
     rows = {source: _many_rows(spark, view, topics[source]) for source in frames}
     try:
@@ -152,21 +162,19 @@ def _many_rows(spark: SparkSession, view: Keyed, topic: Topic) -> DataFrame:
     return source_rows(view, topic, _satisfying(topic, probe_values.events_of(spark, topic, _COPIES)))
 
 
-def _route(spark: SparkSession, route: Route, topics: Mapping[Any, Topic]) -> Iterator[Mistake]:
-    for source in route.sources:
-        events = _events(spark, topics[source])
-        if events is None:
+def _route(spark: SparkSession, route: Route, sources: Sources) -> Iterator[Mistake]:
+    for source, topic in sources.items():
+        if topic is None:
             continue
+        events = _events(spark, topic)
         whens = [(output, when) for output in route.outputs for when in output.when if when.source == source]
         yield from expression_mistakes(
             events, [SqlExpression("Output", o.name, w.sql, must_be_boolean, "when: ") for o, w in whens]
         )
 
 
-def _events(spark: SparkSession, topic: Topic) -> DataFrame | None:
-    """The probe events that satisfy the topic's rules; None when a rule is wrong, which is a mistake of the topic."""
-    if any(_rules(spark, topic)):
-        return None
+def _events(spark: SparkSession, topic: Topic) -> DataFrame:
+    """The probe events that satisfy the topic's rules."""
     return _satisfying(topic, probe_values.events_of(spark, topic))
 
 
@@ -178,8 +186,6 @@ def _satisfying(topic: Topic, events: DataFrame) -> DataFrame:
 
 def _source(spark: SparkSession, view: Rollup, topic: Topic) -> Iterator[Mistake]:
     events = _events(spark, topic)
-    if events is None:
-        return
     if view.explode is not None:
         mistakes = list(
             expression_mistakes(events, [SqlExpression("Explode", view.explode.name, view.explode.expr, must_be_array)])

@@ -10,6 +10,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any
 
@@ -45,24 +46,30 @@ _CONF = {
 }
 
 
-def unit_mistakes(spark: SparkSession, views: Sequence[Keyed], catalog: Catalog) -> dict[Name, list[Mistake]]:
-    """The mistakes of views whose queries run on probe rows, by view.
+@dataclass(frozen=True)
+class UnitProof:
+    """The mistakes of each view, and the views to which the generated events give no rows: they were not proven."""
 
-    Views to which the generated events give no rows are named on the console: they were not proven.
-    """
+    mistakes: dict[Name, list[Mistake]]
+    unproven: tuple[Name, ...] = ()
+
+
+def unit_proof(spark: SparkSession, views: Sequence[Keyed], catalog: Catalog) -> UnitProof:
+    """Proves views whose queries run on probe rows; names those on the console that were not proven."""
     if not views:
-        return {}
+        return UnitProof({})
     try:
         computed = _computed(spark, views, catalog)
     except PySparkException as e:
         if len(views) == 1:
-            return {
-                Name(views[0].name): [mistake_in(views[0], f"query: fails for generated events: {short_message(e)}")]
-            }
-        by_view = (unit_mistakes(spark, [view], catalog) for view in views)
-        return {name: mistakes for of_view in by_view for name, mistakes in of_view.items()}
-    _name_unproven([view.name for view in views if not computed[view.name, _ALL]])
-    return {Name(view.name): list(_mistakes(view, computed)) for view in views}
+            mistake = mistake_in(views[0], f"query: fails for generated events: {short_message(e)}")
+            return UnitProof({Name(views[0].name): [mistake]})
+        proofs = [unit_proof(spark, [view], catalog) for view in views]
+        mistakes = {name: of_view for proof in proofs for name, of_view in proof.mistakes.items()}
+        return UnitProof(mistakes, tuple(name for proof in proofs for name in proof.unproven))
+    unproven = tuple(Name(view.name) for view in views if not computed[view.name, _ALL])
+    _name_unproven(unproven)
+    return UnitProof({Name(view.name): list(_mistakes(view, computed)) for view in views}, unproven)
 
 
 def _name_unproven(views: Sequence[str]) -> None:

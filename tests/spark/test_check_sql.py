@@ -15,7 +15,7 @@ from core.view import Fresh, Total
 from infra.definitions.check_sql import sql_mistakes
 from infra.definitions.definition_files import load
 from infra.definitions.presentation_sql import shown_sql
-from infra.definitions.sql_problems import spark_problems
+from infra.definitions.sql_problems import spark_check
 from infra.project_files import ROOT
 from infra.settings import Settings
 
@@ -76,7 +76,7 @@ def problems_of(spark: SparkSession, folder: Path, topic: str = TOPIC, view: str
     catalog = load(Settings(views=(folder,)))
     own_topic, own_view = catalog.topic("songs"), catalog.view("plays")
     own = Catalog({Name("songs"): own_topic}, {Name("plays"): own_view}, catalog.files)
-    problems = spark_problems(spark, own)
+    problems = spark_check(spark, own).problems
     return [(Path(problem.file).name, problem.line, problem.text) for problem in problems]
 
 
@@ -189,7 +189,7 @@ def test_mistakes_of_totals_and_freshness(spark: SparkSession, check: Total | Fr
 
 @pytest.mark.slow
 def test_this_projects_own_sql_has_no_mistakes(spark: SparkSession) -> None:
-    assert spark_problems(spark, load(Settings())) == []
+    assert spark_check(spark, load(Settings())).problems == []
 
 
 def test_trino_validates_the_sql_of_shown_columns() -> None:
@@ -209,4 +209,25 @@ def test_the_examples_of_the_documentation_have_no_mistakes(spark: SparkSession,
         (tmp_path / name).write_text(text)
     catalog = load(Settings(views=(tmp_path,)))
     documented = catalog.only(["plays_by_word", "plays_in_a_row"])
-    assert spark_problems(spark, documented) == []
+    assert spark_check(spark, documented).problems == []
+
+
+def test_what_has_passed_is_not_checked_again_and_what_reads_a_mistake_does_not_pass(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "songs.py").write_text(TOPIC)
+    (tmp_path / "plays.py").write_text(VIEW.replace('"plays > 0"', '"plays"'))
+    catalog = load(Settings(views=(tmp_path,)))
+    own = Catalog({Name("songs"): catalog.topic("songs")}, {Name("plays"): catalog.view("plays")}, catalog.files)
+    first = spark_check(spark, own)
+    assert [problem.line for problem in first.problems] == [5]
+    assert first.passed == {("topic", "songs")}
+    again = spark_check(spark, own, unchanged=first.passed)
+    assert again.problems == first.problems
+    assert again.passed == frozenset()
+    skipped = spark_check(spark, own, unchanged={("view", "plays")})
+    assert not skipped.problems
+    assert skipped.passed == {("topic", "songs")}
+    wrong = replace(catalog.topic("songs"), fields=(replace(catalog.topic("songs").fields[0], pattern="[a-z"),))
+    broken = replace(own, topics={Name("songs"): replace(wrong, rules=())})
+    assert ("view", "plays") not in spark_check(spark, broken).passed

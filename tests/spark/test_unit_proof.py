@@ -14,8 +14,8 @@ from core.validation.mistake import Mistake
 from core.view import Keyed, Reach
 from infra import progress_bar
 from infra.definitions.definition_files import load
-from infra.definitions.sql_problems import spark_problems
-from infra.definitions.unit_proof import unit_mistakes
+from infra.definitions.sql_problems import spark_check
+from infra.definitions.unit_proof import unit_proof
 from infra.project_files import VIEWS
 from infra.settings import Settings
 
@@ -60,7 +60,7 @@ PLANTED = {
 @pytest.fixture(scope="module")
 def mistakes(spark: SparkSession) -> dict[Name, list[Mistake]]:
     """The mistakes of the planted views, and of one of the project, from one job."""
-    return unit_mistakes(spark, [KEYED[0], *(view for view, _ in PLANTED.values())], CATALOG)
+    return unit_proof(spark, [KEYED[0], *(view for view, _ in PLANTED.values())], CATALOG).mistakes
 
 
 def test_a_view_of_the_project_treats_each_key_by_itself(mistakes: dict[Name, list[Mistake]]) -> None:
@@ -69,7 +69,7 @@ def test_a_view_of_the_project_treats_each_key_by_itself(mistakes: dict[Name, li
 
 @pytest.mark.slow
 def test_all_keyed_views_of_the_project_treat_each_key_by_itself(spark: SparkSession) -> None:
-    assert unit_mistakes(spark, KEYED, CATALOG) == {Name(view.name): [] for view in KEYED}
+    assert unit_proof(spark, KEYED, CATALOG).mistakes == {Name(view.name): [] for view in KEYED}
 
 
 @pytest.mark.parametrize("what", PLANTED)
@@ -96,7 +96,7 @@ def test_an_error_is_a_mistake_of_its_view_alone(spark: SparkSession) -> None:
     )
     other = CATALOG.view("readings_gaps")
     assert isinstance(other, Keyed)
-    assert unit_mistakes(spark, [failing, other], CATALOG) == {
+    assert unit_proof(spark, [failing, other], CATALOG).mistakes == {
         Name(failing.name): [
             Mistake("Keyed", failing.name, "query: fails for generated events: [USER_RAISED_EXCEPTION] no a")
         ],
@@ -109,7 +109,8 @@ def test_a_view_without_rows_is_named_as_not_proven(
 ) -> None:
     monkeypatch.setattr(progress_bar, "_quiet", False)  # a verb with --json may have run in this process
     silent = changed("readings_gaps", "missing > 0 OR copies > 1", "missing = -7")
-    assert unit_mistakes(spark, [silent], CATALOG) == {Name(silent.name): []}
+    proof = unit_proof(spark, [silent], CATALOG)
+    assert (proof.mistakes, proof.unproven) == ({Name(silent.name): []}, (Name(silent.name),))
     assert " ".join(capsys.readouterr().err.split()) == (
         f"{silent.name}: generated events give no rows, so it is not proven that each key is treated alone; "
         "values from an EXAMPLE would"
@@ -121,5 +122,5 @@ def test_the_mistake_is_reported_with_its_line(spark: SparkSession, tmp_path: Pa
     (tmp_path / "readings_gaps.py").write_text(text)
     (tmp_path / "readings.py").write_text((VIEWS / "programs" / "readings.py").read_text())
     catalog = load(Settings(views=(tmp_path,))).only(["readings_gaps"])
-    [problem] = spark_problems(spark, catalog)
+    [problem] = spark_check(spark, catalog).problems
     assert (Path(problem.file).name, problem.line, problem.text.startswith(ALONE)) == ("readings_gaps.py", 6, True)
