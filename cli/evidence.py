@@ -48,7 +48,7 @@ def _demo_airflow() -> int:
 def bench(figures: tuple[str, ...], repeat: int, epochs: int, hours: float, write: Path | None) -> int:
     """Measure the benchmark figures on fresh instances.
 
-    FIGURES names some of them (default: all but the long ones: `kept`, `peers`, `secured`, `age`, `soak`).
+    FIGURES names some of them (default: all but the long ones: `kept`, `peers`, `growth`, `secured`, `age`, `soak`).
     Exits with 1 if a target is missed.
     """
     from flows.bench import run_bench

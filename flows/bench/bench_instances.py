@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,6 +16,8 @@ from flows.bench import clustering_cost, secured_cost, stream_programs
 from flows.bench.age.aged_instance import FRESH, Age, aged_instance
 from flows.bench.age.beside import AgedPair
 from flows.bench.clustering_cost import KeptInstance
+from flows.bench.growth import growth_cases, growth_figures, growth_log
+from flows.bench.growth.growth_figures import GrowthLogs
 from flows.bench.secured_cost import SecuredPair
 from flows.bench.soak.soak import CHANGED, SoakInstance
 from flows.bench.stream_programs import ProgramsInstance
@@ -60,7 +63,9 @@ def filled_instance(
 def programs_instance(base: Settings, folder: Path) -> Iterator[ProgramsInstance]:
     """An instance with the views of the stream programs."""
     views = folder.absolute() / "views"
-    with _fresh(base.model_copy(update={"views": (views,)}), folder, stream_programs.FILES) as created:
+    with _fresh(
+        base.model_copy(update={"views": (views,)}), folder, partial(_copy_programs, stream_programs.FILES)
+    ) as created:
         yield stream_programs.open_instance(created.settings, definition_files.load(created.settings), created.config)
 
 
@@ -68,9 +73,33 @@ def programs_instance(base: Settings, folder: Path) -> Iterator[ProgramsInstance
 def kept_instance(base: Settings, folder: Path) -> Iterator[KeptInstance]:
     """An instance whose keyed view keeps its events."""
     views = folder.absolute() / "views"
-    with _fresh(base.model_copy(update={"views": (views,)}), folder, clustering_cost.FILES) as created:
+    with _fresh(
+        base.model_copy(update={"views": (views,)}), folder, partial(_copy_programs, clustering_cost.FILES)
+    ) as created:
         catalog = definition_files.load(created.settings).only([clustering_cost.VIEW])
         yield clustering_cost.fill(created.settings, catalog, created.config)
+
+
+@contextmanager
+def growth_logs(base: Settings, folder: Path) -> Iterator[GrowthLogs]:
+    """An instance with the logs of all cases of growth."""
+    views = folder.absolute() / "views"
+    with _fresh(base.model_copy(update={"views": (views,)}), folder, _write_growth_files) as created:
+        with bar("sending the logs"):
+            logs = growth_figures.fill(created.settings, definition_files.load(created.settings), growth_cases.logs())
+        yield logs
+
+
+def _copy_programs(names: Sequence[str], views: Path) -> None:
+    """Copies files of views/programs."""
+    views.mkdir(exist_ok=True)
+    for name in names:
+        shutil.copy(VIEWS / "programs" / f"{name}.py", views)
+
+
+def _write_growth_files(views: Path) -> None:
+    for case in growth_cases.logs():
+        growth_log.write_files(views, case)
 
 
 @contextmanager
@@ -116,20 +145,19 @@ def _started(created: fresh_instance.FreshInstance) -> LiveInstance:
 
 @contextmanager
 def _fresh(
-    base: Settings, folder: Path, programs: Sequence[str] = (), *, is_secured: bool = False
+    base: Settings, folder: Path, write_files: Callable[[Path], None] | None = None, *, is_secured: bool = False
 ) -> Iterator[fresh_instance.FreshInstance]:
     """A fresh instance, removed after the block; if the block fails, it is only stopped.
 
-    ``programs`` are the files of views/programs that it has. A secured one is used with the login of its brokers.
+    ``write_files`` writes its definition files into a folder. A secured one is used with the login of its brokers.
     """
     created = fresh_instance.create(base, folder)
     if is_secured:
         users.make_secrets(created.settings)
         created = replace(created, settings=as_principal(created.settings, BROKER))
     try:
-        for name in programs:
-            (created.folder / "views").mkdir(exist_ok=True)
-            shutil.copy(VIEWS / "programs" / f"{name}.py", created.folder / "views")
+        if write_files:
+            write_files(created.folder / "views")
         stack.up(created.settings, definition_files.load(created.settings))
         yield created
     finally:

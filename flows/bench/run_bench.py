@@ -20,11 +20,13 @@ from flows.bench import (
     bulk,
     clustering_cost,
     gate_time,
+    live_cost,
     many_epochs,
     replay_rate,
     rollback_time,
     secured_cost,
     stream_programs,
+    verb_times,
 )
 from flows.bench.age.age_figures import age
 from flows.bench.age.aged_instance import Age
@@ -32,6 +34,8 @@ from flows.bench.age.beside import AgedPair
 from flows.bench.bulk import BulkInstance
 from flows.bench.clustering_cost import KeptInstance
 from flows.bench.gate_time import BuiltInstance
+from flows.bench.growth import growth_chart, growth_figures
+from flows.bench.growth.growth_figures import GrowthLogs
 from flows.bench.many_epochs import EpochsLog
 from flows.bench.peers import peer_figures
 from flows.bench.peers.peer_figures import PeersLog
@@ -55,11 +59,13 @@ LIVE: dict[str, Callable[[LiveInstance, int], list[Figure]]] = {
     "freshness-batch": live_system.freshness_batch,
     "memory": live_system.memory,
     "rollback": rollback_time.rollback,
+    "cost": live_cost.costs,
 }
 LOG: dict[str, Callable[[EpochsLog, int], list[Figure]]] = {"epochs": many_epochs.epochs}
 PROGRAMS: dict[str, Callable[[ProgramsInstance, int], list[Figure]]] = {"programs": stream_programs.programs}
 KEPT: dict[str, Callable[[KeptInstance, int], list[Figure]]] = {"kept": clustering_cost.epochs}
 GATE: dict[str, Callable[[BuiltInstance, int], list[Figure]]] = {"gate": gate_time.gates}
+VERBS: dict[str, Callable[[BuiltInstance, int], list[Figure]]] = {"verbs": verb_times.verbs}
 BULK: dict[str, Callable[[BulkInstance, int], list[Figure]]] = {
     "produce": bulk.producing,
     "consume": bulk.consuming,
@@ -68,9 +74,10 @@ BULK: dict[str, Callable[[BulkInstance, int], list[Figure]]] = {
 }
 PEERS: dict[str, Callable[[PeersLog, int], list[Figure]]] = {"peers": peer_figures.peers}
 SECURED: dict[str, Callable[[SecuredPair, int], list[Figure]]] = {"secured": secured_cost.costs}
+GROWTH: dict[str, Callable[[GrowthLogs, int], list[Figure]]] = {"growth": growth_figures.growth}
 AGE: dict[str, Callable[[AgedPair, int], list[Figure]]] = {"age": age}
 SOAK: dict[str, Callable[[SoakInstance, int], list[Figure]]] = {"soak": soak}
-SHORT = [*LIVE, *LOG, *PROGRAMS, *GATE, *BULK]  # what is measured by default: the others take long
+SHORT = [*LIVE, *LOG, *PROGRAMS, *GATE, *VERBS, *BULK]  # what is measured by default: the others take long
 
 
 @dataclass(frozen=True)
@@ -95,9 +102,10 @@ def bench(
 ) -> Report:
     """Measures the named groups of figures (default: SHORT) ``repeat`` times each, then removes the instances.
 
-    ``write`` is a Markdown page to write, if any. Raises Usage for an unknown name.
+    ``write`` is a Markdown page to write, if any; the plot of growth is written beside it.
+    Raises Usage for an unknown name.
     """
-    groups = [*SHORT, *KEPT, *PEERS, *SECURED, *AGE, *SOAK]
+    groups = [*SHORT, *KEPT, *PEERS, *GROWTH, *SECURED, *AGE, *SOAK]
     unknown = [name for name in names if name not in groups]
     if unknown or repeat < 1:
         what = f"there is no figure {', '.join(unknown)}" if unknown else "--repeat must be 1 or more"
@@ -117,6 +125,12 @@ def bench(
             chosen, GATE, lambda: bench_instances.filled_instance(base, folder, gate_time.fill, gate_time.COUNT), repeat
         ),
         *_measure_group(
+            chosen,
+            VERBS,
+            lambda: bench_instances.filled_instance(base, folder, verb_times.fill, verb_times.RECORDS),
+            repeat,
+        ),
+        *_measure_group(
             chosen, BULK, lambda: bench_instances.filled_instance(base, folder, bulk.fill, bulk.COUNT), repeat
         ),
         *_measure_group(
@@ -125,6 +139,7 @@ def bench(
             lambda: bench_instances.filled_instance(base, folder, peer_figures.fill, peer_figures.COUNT),
             repeat,
         ),
+        *_measure_group(chosen, GROWTH, lambda: bench_instances.growth_logs(base, folder), repeat),
         *_measure_group(chosen, SECURED, lambda: bench_instances.secured_pair(base, folder), repeat),
         *_measure_group(chosen, AGE, lambda: bench_instances.aged_pair(base, folder, Age.of(sizes.epochs)), repeat),
         *_measure_group(chosen, SOAK, lambda: bench_instances.soaked_instance(base, folder, sizes.hours), repeat),
@@ -133,6 +148,9 @@ def bench(
     if write:
         write.parent.mkdir(parents=True, exist_ok=True)
         write.write_text(markdown(measured), "utf-8")
+        plot = growth_chart.drawn(figures)
+        if plot:
+            write.with_name("growth.svg").write_text(plot, "utf-8")
     return measured
 
 

@@ -94,7 +94,7 @@ def recovery(live: LiveInstance, repeat: int) -> list[Figure]:
     times = []
     for _ in range(repeat):
         with load.flowing(live.settings, live.catalog, next(SEEDS), RATE):
-            load.wait_for(lambda: _epoch_age(live) < 2, "a running speed layer")
+            load.wait_for(lambda: epoch_age(live) < 2, "a running speed layer")
             began = time.monotonic()
             _kill(live)
             speed.start(live.settings, live.catalog)
@@ -202,7 +202,7 @@ def speed_usage(live: LiveInstance) -> ResourceUsage:
     return resource_usage.usage_of(process.pid) if process else ResourceUsage()
 
 
-def _epoch_age(live: LiveInstance) -> float:
+def epoch_age(live: LiveInstance) -> float:
     """Seconds since the last epoch was committed."""
     epoch = last_epoch(live.settings, live.run)
     return time.time() - epoch.committed_at.timestamp() if epoch else float("inf")

@@ -18,11 +18,11 @@ from flows.measure import demo_queries, load
 from flows.measure.demo_queries import BY_DAY
 from flows.measure.live_system import RATE, SEEDS
 from flows.measure.load import TRADES
+from flows.measure.measured_verb import measured_verb
 from flows.study.correction_times import kappa_times, lambda_times
 from flows.study.deploy import serving_run
 from flows.study.disk_use import Peaks, disk_rows, peaks
 from flows.study.live_flows import percentile_rows, trade_delays
-from flows.study.measured_verb import measured_verb
 from flows.study.subject import Subject
 from infra.control import comparisons, runs
 from infra.control.manifest import read_epochs

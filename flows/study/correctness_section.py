@@ -7,8 +7,8 @@ from core.identifiers import Name
 from flows.measure import demo_queries, load
 from flows.measure.demo_queries import BY_DAY
 from flows.measure.load import TRADES
+from flows.measure.measured_verb import measured_verb
 from flows.study.deploy import serving_run
-from flows.study.measured_verb import measured_verb
 from flows.study.subject import Subject
 from infra.control.comparisons import count_of_differences
 from infra.kafka import kafka_admin

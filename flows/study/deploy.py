@@ -13,9 +13,9 @@ from core.identifiers import Name
 from flows import replays, speed, stack
 from flows.measure import epoch_times, fresh_instance, load
 from flows.measure.epoch_times import with_records
+from flows.measure.measured_verb import MeasuredVerb, measured_verb
 from flows.study.disk_use import disk_rows
 from flows.study.history import OWN, PROGRAMS, send_history
-from flows.study.measured_verb import MeasuredVerb, measured_verb
 from flows.study.study_plan import StudyInstance
 from flows.study.subject import Subject
 from infra.control import run_roles, runs

@@ -10,9 +10,9 @@ from core.evidence.measurement import Measurement
 from flows.measure import demo_queries, load
 from flows.measure.demo_queries import BY_WINDOW
 from flows.measure.live_system import RATE, SEEDS, fixed_range, query_seconds
+from flows.measure.measured_verb import measured_verb
 from flows.study.deploy import serving_run
 from flows.study.live_flows import percentile_rows
-from flows.study.measured_verb import measured_verb
 from flows.study.subject import Subject
 from infra.control.claims import read_claims
 from infra.control.publications import read_publications

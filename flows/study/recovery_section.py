@@ -14,8 +14,8 @@ from core.identifiers import Name
 from flows import overview, speed, stack
 from flows.measure import live_system, load
 from flows.measure.live_system import RATE, SEEDS
+from flows.measure.measured_verb import measured_verb
 from flows.study.deploy import serving_run
-from flows.study.measured_verb import measured_verb
 from flows.study.subject import Subject
 from infra import faults
 from infra.faults import MARKER, VARIABLE

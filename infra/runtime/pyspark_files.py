@@ -10,9 +10,14 @@ from pathlib import Path
 from typing import Any
 
 
+def home() -> Path:
+    """The folder of Spark itself."""
+    return Path(str(_spec().origin)).parent
+
+
 def jars() -> Path:
     """The folder of Spark's own jars."""
-    return Path(str(_spec().origin)).parent / "jars"
+    return home() / "jars"
 
 
 @cache

@@ -1,4 +1,4 @@
-"""CPU seconds of a process and its descendants while a block runs."""
+"""CPU seconds of processes and their descendants while a block runs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _EVERY = 0.25
 
 
 @contextmanager
-def cpu_clock(pid: int) -> Iterator[list[tuple[float, float]]]:
-    """Fills a list with times (epoch seconds) and the CPU seconds of a process tree, four times a second."""
+def cpu_clock(*pids: int) -> Iterator[list[tuple[float, float]]]:
+    """Fills a list with times (epoch seconds) and the CPU seconds of process trees, four times a second."""
     measured: list[tuple[float, float]] = []
 
     def work(stop: threading.Event) -> None:
         while not stop.is_set():
-            measured.append((time.time(), usage_of(pid).cpu))
+            measured.append((time.time(), sum(usage_of(pid).cpu for pid in pids)))
             stop.wait(_EVERY)
 
     with in_background(work):

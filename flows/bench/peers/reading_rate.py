@@ -22,7 +22,7 @@ class ReadingSample:
 
 @dataclass(frozen=True)
 class ReadingRate:
-    """``rate`` in records a second and ``cpu`` in seconds a record, over the last nine tenths of the log.
+    """``rate`` in records a second and ``cpu`` in seconds a record, over the log but for its first part.
 
     ``seconds`` is from the start of the process until its result is complete.
     """
@@ -32,12 +32,14 @@ class ReadingRate:
     seconds: float
 
 
-def reading_rate(samples: Sequence[ReadingSample], total: int, seconds: float) -> ReadingRate:
-    """The rate from the first sample behind a tenth of the log to the first one at its end.
+def reading_rate(
+    samples: Sequence[ReadingSample], total: int, seconds: float, *, skipped: float = _SKIPPED
+) -> ReadingRate:
+    """The rate from the first sample behind a part of the log (``skipped``) to the first one at its end.
 
     Raises Refused if the samples do not reach the end, or are too few to tell.
     """
-    begin = next((sample for sample in samples if sample.records >= total * _SKIPPED), None)
+    begin = next((sample for sample in samples if sample.records >= total * skipped), None)
     end = next((sample for sample in samples if sample.records >= total), None)
     if begin is None or end is None or end.records == begin.records:
         last = samples[-1].records if samples else 0

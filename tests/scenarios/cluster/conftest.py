@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import pytest
 
 from infra.local.ports import free_ports
+from infra.local.spark_workers import SparkWorkers
 from tests.conftest import fresh_settings
 from tests.support.instances.world import World, running_world
-from tests.support.servers.workers import CONF, Workers
+from tests.support.servers.workers import CONF, COUNT, SLOTS
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class Cluster:
     """An instance with three brokers and its two Spark workers."""
 
     world: World
-    workers: Workers
+    workers: SparkWorkers
 
 
 @pytest.fixture(scope="package")
@@ -36,7 +37,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
             "spark_conf": CONF,
         }
     )
-    workers = Workers(settings, spark_port, ui_port)
+    workers = SparkWorkers(settings, spark_port, ui_port, COUNT, SLOTS)
     with running_world(settings, folder) as world:
         workers.start()
         world.start_speed()

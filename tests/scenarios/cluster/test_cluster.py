@@ -21,6 +21,7 @@ from tests.scenarios.cluster.conftest import Cluster
 from tests.support.faults.killing import kill
 from tests.support.instances.world import TOPICS
 from tests.support.records.load import mixed
+from tests.support.servers.workers import finished_tasks
 from tests.support.waiting import eventually
 
 VIEW = Name("trades_by_day")
@@ -100,7 +101,7 @@ def test_the_speed_layer_on_two_workers_is_exact(cluster: Cluster) -> None:
     def each_worker_ran_a_task() -> None:
         world.send(mixed(seed=next(seeds), count=60))
         world.settle()
-        assert min(cluster.workers.finished(f"speed-{world.run}").values()) > 0
+        assert min(finished_tasks(cluster.workers, f"speed-{world.run}").values()) > 0
 
     eventually(world.settings, 120, each_worker_ran_a_task)
     world.check()
@@ -136,7 +137,7 @@ def test_a_broker_killed_under_a_running_job_and_before_a_batch_stops_nothing(cl
     assert world.epoch > epoch_before
     batch = world.lk("batch", "--json").ok().json
     assert batch["claim"]["build"] == str(world.publication.pins[VIEW].build)
-    assert min(cluster.workers.finished("batch").values()) > 0
+    assert min(finished_tasks(cluster.workers, "batch").values()) > 0
     world.check(healthy=False)
     assert f"{victim} died" in world.here("status").out
     world.here("up", "--json").ok()
@@ -168,12 +169,12 @@ def test_a_replay_on_two_workers_is_proven_equal_and_served(cluster: Cluster) ->
     ]
     world.settle_all()
     world.check()
-    assert min(cluster.workers.finished(f"speed-{run}").values()) > 0
+    assert min(finished_tasks(cluster.workers, f"speed-{run}").values()) > 0
 
 
 def test_the_checks_find_what_is_planted(cluster: Cluster) -> None:
     world = cluster.world
-    assert cluster.workers.finished("speed-of-nobody") == {"workers-1": 0, "workers-2": 0}
+    assert finished_tasks(cluster.workers, "speed-of-nobody") == {"workers-1": 0, "workers-2": 0}
     world.stop_speed()
     table = DeltaTable(table_paths.speed(world.settings, world.run, VIEW))
     row, version_before = delta.read_opened(table).slice(0, 1).to_pylist()[0], table.version()

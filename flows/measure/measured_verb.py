@@ -29,7 +29,7 @@ def measured_verb(instance: FreshInstance, *words: str) -> MeasuredVerb:
     """Runs a verb, as an operator does. Raises Refused with its last lines if it failed."""
     logs = instance.settings.log_dir
     logs.mkdir(parents=True, exist_ok=True)
-    output, log = logs / "study-verb.json", logs / f"study-{words[0]}.log"
+    output, log = logs / "measured-verb.json", logs / f"measured-{words[0]}.log"
     argv = run_verb.arguments(instance.config, *words, "--json")
     began = time.monotonic()
     with output.open("wb") as out, log.open("wb") as err:

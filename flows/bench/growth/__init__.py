@@ -1,0 +1,1 @@
+"""How a replay grows: with cores, workers, partitions, sizes of records, views and keys."""
