@@ -34,7 +34,8 @@ from infra.settings import Settings
 
 _SHORTEST_POLL = 0.005  # librdkafka rounds to milliseconds; a shorter wait would be a busy loop
 _REDRAW = 0.1
-_AT_ONCE = 256  # at most so many records between two polls for delivery reports
+_AT_ONCE = 256  # at most so many records between two polls for delivery reports,
+_AT_ONCE_BYTES = 1_000_000  # and no more once their values have this size: a record may have 3 MiB
 
 OnSend = Callable[[int, float], None]
 
@@ -107,7 +108,7 @@ def produce(
             show(100 * progress() if progress else account.acknowledged)
 
         try:
-            for batch in _due_records(producer, records, rate, on_send, redraw, stop_requested):
+            for batch in due_records(producer, records, rate, on_send, redraw, stop_requested):
                 _send(producer, topic.name, batch, account)
             interrupted = stop_requested.is_set()
         except KeyboardInterrupt:
@@ -190,7 +191,7 @@ def _silent() -> Any:
     return logger
 
 
-def _due_records(
+def due_records(
     producer: Producer,
     records: Iterable[OutgoingRecord],
     rate: float | None,
@@ -216,7 +217,8 @@ def _due_records(
         count = min(max(1, int((now - start) * rate) + 1 - number), _AT_ONCE) if rate else _AT_ONCE
         batch: list[OutgoingRecord] = []
         try:
-            batch.extend(() if stop_requested.is_set() else islice(remaining, count))
+            if not stop_requested.is_set():
+                _read_into(batch, remaining, count)
         except BaseException:  # a broken file, or Ctrl-C: what was read before is sent
             yield batch
             raise
@@ -227,6 +229,16 @@ def _due_records(
                 on_send(place, start + place / rate if rate else now)
         yield batch
         number += len(batch)
+
+
+def _read_into(batch: list[OutgoingRecord], records: Iterator[OutgoingRecord], count: int) -> None:
+    """Adds up to ``count`` records, fewer if they are large. Those before an error stay in the batch."""
+    size = 0
+    for record in islice(records, count):
+        batch.append(record)
+        size += len(record.value or b"")
+        if size >= _AT_ONCE_BYTES:
+            return
 
 
 def _send(producer: Producer, topic: str, records: Sequence[OutgoingRecord], account: DeliveryAccount) -> None:
