@@ -46,6 +46,11 @@ class SampleSpec:
                 fix="use shares that add up to at most 1",
             )
 
+    @property
+    def is_regular(self) -> bool:
+        """Whether each record is good, matched, and of an event of its own."""
+        return not (self.duplicate or self.bad or self.unmatched)
+
     def due(self, number: int) -> int:
         """When event ``number`` happens if it is on time, in epoch milliseconds."""
         return self.start + int(number * 1_000 / self.rate)

@@ -53,7 +53,7 @@ def _blocks(
     while end is None or first < end:
         block_end = first + _BLOCK if end is None else min(first + _BLOCK, end)
         numbers = range(first, block_end)
-        if isinstance(generator, BlockGenerator) and not (spec.duplicate or spec.bad or spec.unmatched):
+        if isinstance(generator, BlockGenerator) and spec.is_regular:
             yield from sealed(generator.records(spec, numbers))
         else:
             yield from _mixed_block(topic, generator, [_event(spec, number) for number in numbers], spec, sealed)
@@ -77,7 +77,7 @@ def _mixed_block(
 
 
 def _event(spec: SampleSpec, number: int) -> _Event:
-    if not (spec.duplicate or spec.bad or spec.unmatched):
+    if spec.is_regular:
         return _Event(number, bad=False, unmatched=False)
     draws = Draws(spec.seed ^ 0x5EED, number)
     while draws.chance(spec.duplicate) and number:  # the repeated record may itself be a repetition

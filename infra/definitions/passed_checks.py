@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,12 +21,12 @@ from core.topic import Topic
 from core.view import Total, View
 from infra.definitions.definition_files import definition_key
 from infra.definitions.definition_problem import Definition
+from infra.definitions.sql_problems import Key
 from infra.private_files import write_private
 from infra.project_files import ROOT
 from infra.runtime import pyspark_files
 from infra.settings import Settings
 
-Key = tuple[str, str]  # kind and name of a definition
 _FILE = "checked-definitions.json"
 _PROGRAM = ("core", "infra")
 _DIGESTS = TypeAdapter(list[str])
@@ -52,10 +52,7 @@ def read_passed(settings: Settings) -> frozenset[str]:
 def write_passed(settings: Settings, passed: Collection[str]) -> None:
     """Replaces the digests of the check before. A failure is left to the next check, which asks Spark again."""
     with contextlib.suppress(OSError):
-        part = _path(settings).with_suffix(".part")
-        part.parent.mkdir(parents=True, exist_ok=True)
-        write_private(part, json.dumps(sorted(passed)))
-        part.replace(_path(settings))
+        write_private(_path(settings), json.dumps(sorted(passed)))
 
 
 def _needed(definition: Definition, catalog: Catalog) -> Iterable[object]:
@@ -76,8 +73,8 @@ def _without_generator(topic: Topic) -> Topic:
 
 def _program_digest(settings: Settings) -> str:
     files = sorted(file for folder in _PROGRAM for file in (ROOT / folder).rglob("*.py"))
-    conf: Mapping[str, str] = settings.spark_conf
-    texts = [pyspark_files.version(), settings.decoder, settings.spark_master, repr(sorted(conf.items()))]
+    conf = repr(sorted(settings.spark_conf.items()))
+    texts = [pyspark_files.version(), settings.decoder, settings.spark_master, conf]
     return _sha256([*texts, *(file.read_text("utf-8") for file in files)])
 
 
