@@ -7,8 +7,9 @@ from itertools import pairwise
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, WriterProperties
+from pyarrow import fs
 
-from infra.lake import checksums, damage, delta, delta_log, idempotent_writes
+from infra.lake import checksums, damage, delta, delta_log, files, idempotent_writes
 from infra.lake.fence import Fence
 
 _TARGET = 100 * 1024 * 1024  # bytes of a file, unless a caller names another size
@@ -27,9 +28,17 @@ def checkpoint(path: str) -> int:
     """
     with delta.mutex(path):
         opened = delta.table(path)
-        opened.create_checkpoint()
-        checksums.merge(path, opened, [delta_log.checkpoint(opened.version())])
+        _checkpoint(path, opened)
     return int(opened.version())
+
+
+def commits_since_checkpoint(path: str, most: int) -> int:
+    """How many commits readers replay to open a table, from its log's names alone; counts up to ``most``."""
+    file_system, root = files.filesystem(path)
+    last = delta_log.last_checkpoint(file_system, root)
+    names = [f"{root}/{delta_log.entry(last + number)}" for number in range(1, most + 1)]
+    infos = file_system.get_file_info(names)
+    return sum(info.type == fs.FileType.File for info in infos)
 
 
 def compact(
@@ -40,18 +49,34 @@ def compact(
     Raises Refused when one of them is damaged.
     """
     with delta.mutex(path), idempotent_writes.conflicts(path):
+        return _compact(path, delta.table(path), size, lease, writer)
+
+
+def compact_and_checkpoint(path: str, size: int, lease: Fence) -> None:
+    """Runs OPTIMIZE and writes a checkpoint, with the table opened once; raises as ``compact`` does."""
+    with delta.mutex(path), idempotent_writes.conflicts(path):
         opened = delta.table(path)
-        before = opened.version()
-        damage.require_content(path, _merged(delta_log.live_files(opened), size))
-        commit = CommitProperties(app_transactions=idempotent_writes.fence_txns(lease, opened))
-        metrics = opened.optimize.compact(
-            target_size=size,
-            commit_properties=commit,
-            post_commithook_properties=delta.HOOKS,
-            writer_properties=writer,
-        )
-        if opened.version() > before:
-            checksums.record(path, opened.version())
+        _compact(path, opened, size, lease, delta.WRITER)
+        _checkpoint(path, opened)
+
+
+def _checkpoint(path: str, opened: DeltaTable) -> None:
+    opened.create_checkpoint()
+    checksums.merge(path, opened, [delta_log.checkpoint(opened.version())])
+
+
+def _compact(path: str, opened: DeltaTable, size: int, lease: Fence | None, writer: WriterProperties) -> int:
+    before = opened.version()
+    damage.require_content(path, _merged(delta_log.live_files(opened), size))
+    commit = CommitProperties(app_transactions=idempotent_writes.fence_txns(lease, opened))
+    metrics = opened.optimize.compact(
+        target_size=size,
+        commit_properties=commit,
+        post_commithook_properties=delta.HOOKS,
+        writer_properties=writer,
+    )
+    if opened.version() > before:
+        checksums.record(path, opened.version())
     return int(metrics["numFilesRemoved"])
 
 

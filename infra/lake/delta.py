@@ -140,17 +140,17 @@ def rows_in(opened: DeltaTable, arrow_dataset: Any, columns: Sequence[str] | Non
 
 def batches(path: str, columns: Sequence[str], filters: Any) -> Iterator[pa.RecordBatch]:
     """The rows that pass ``filters``, a few at a time."""
-    return _scan(path, columns, filters)
+    return batches_of(table(path), columns, filters)
 
 
 def batches_one_by_one(path: str, columns: Sequence[str], filters: Any) -> Iterator[pa.RecordBatch]:
     """The rows that pass ``filters``, for a reader that may stop early: else Arrow reads ahead in four files."""
-    return _scan(path, columns, filters, batch_readahead=1, fragment_readahead=1)
+    return batches_of(table(path), columns, filters, batch_readahead=1, fragment_readahead=1)
 
 
-def _scan(path: str, columns: Sequence[str], filters: Any, **ahead: int) -> Iterator[pa.RecordBatch]:
-    opened = table(path)
-    with damage.naming_damage(path):
+def batches_of(opened: DeltaTable, columns: Sequence[str], filters: Any, **ahead: int) -> Iterator[pa.RecordBatch]:
+    """The rows of an open table that pass ``filters``, a few at a time; ``ahead`` as Arrow's scanner has it."""
+    with damage.naming_damage(_path(opened)):
         rows = opened.to_pyarrow_dataset(filesystem=_filesystem(opened))
         adds = pa.table(opened.get_add_actions())
         sizes = zip(adds["size_bytes"].to_pylist(), adds["num_records"].to_pylist(), strict=True)

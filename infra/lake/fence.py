@@ -7,11 +7,19 @@ table conflict, so an older holder either sees the newer generation or gets a co
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
-from deltalake import DeltaTable, Transaction
+from deltalake import Transaction
 
 from core.errors import TryAgain
 from core.identifiers import Name
+
+
+class TableVersion(Protocol):
+    """A version of a table, which knows the last version that each app has committed."""
+
+    def transaction_version(self, app: str, /) -> int | None:
+        """The last version that ``app`` committed."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +39,13 @@ class Fence:
         """The ``txn`` action of every commit under the lease."""
         return Transaction(self.app, self.generation)
 
-    def check_against(self, table: DeltaTable) -> None:
+    def check_against(self, table: TableVersion) -> None:
         """Raises TryAgain when this snapshot of a fenced table holds a later generation."""
         last = table.transaction_version(self.app) or 0
         if last > self.generation:
             raise lease_lost(self.name, f"generation {self.generation}, now {last}")
 
-    def is_on(self, table: DeltaTable) -> bool:
+    def is_on(self, table: TableVersion) -> bool:
         """Whether this snapshot holds this generation, so that commits of older ones fail."""
         return bool(table.transaction_version(self.app) == self.generation)
 

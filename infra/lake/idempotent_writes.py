@@ -35,9 +35,13 @@ def overwrite_once(
     version: int,
     *,
     lease: Fence | None = None,
+    opened: DeltaTable | None = None,
 ) -> int | None:
-    """Replaces the rows that match ``predicate`` in one commit; None when (app, version) was committed before."""
-    return _write_once(path, rows, app, version, lease, predicate=predicate)
+    """Replaces the rows that match ``predicate`` in one commit; None when (app, version) was committed before.
+
+    ``opened`` is as in ``append_once``.
+    """
+    return _write_once(path, rows, app, version, lease, predicate=predicate, opened=opened)
 
 
 def txn_version(path: str, app: str) -> int | None:

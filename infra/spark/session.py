@@ -63,7 +63,7 @@ def session(settings: Settings, app_name: str, conf: Mapping[str, str] | None = 
                 SparkContext(conf=spark_conf, gateway=gateway)
         except PySparkRuntimeError as e:
             raise Refused(f"Spark did not start: {e}", where=str(log), fix="read this log file") from None
-    return SparkSession.builder.config(conf=spark_conf).getOrCreate()
+    return _answering_at_once(SparkSession.builder.config(conf=spark_conf).getOrCreate())
 
 
 @contextmanager
@@ -133,7 +133,25 @@ def _submitted(settings: Settings, app_name: str, conf: Mapping[str, str]) -> Sp
     SparkContext._ensure_initialized()
     values = session_conf.submitted_conf(settings, app_name, conf)
     spark_conf = SparkConf(loadDefaults=True).setAll(list(values.items()))
-    return SparkSession.builder.config(conf=spark_conf).getOrCreate()
+    return _answering_at_once(SparkSession.builder.config(conf=spark_conf).getOrCreate())
+
+
+def is_java_class(named: Any) -> bool:
+    """Whether the session has a class: py4j answers with a package for what is not there."""
+    return type(named).__name__ == "JavaClass"
+
+
+def _answering_at_once(spark: SparkSession) -> SparkSession:
+    """The session; its JVM sends each answer at once, if it has our class (PythonSockets.scala)."""
+    from py4j.java_gateway import JavaObject
+
+    jvm, gateway = spark._jvm, spark.sparkContext._gateway
+    assert jvm is not None
+    assert gateway is not None
+    sockets = jvm.org.apache.spark.sql.lk.PythonSockets
+    if is_java_class(sockets):
+        sockets.answerAtOnce(JavaObject("GATEWAY_SERVER", gateway._gateway_client))
+    return spark
 
 
 def _launch(conf: SparkConf, out: IO[bytes]) -> JavaGateway:

@@ -17,6 +17,7 @@ from infra.control.runs import Run
 from infra.lake import files, table_paths
 from infra.lake.arrow_types import arrow_type
 from infra.settings import Settings
+from infra.spark.session import is_java_class
 
 MAX_INPUT_BYTES = 32 * 1024 * 1024  # of one epoch's input files; more records do not pass through the driver
 MAX_RESULT_BYTES = 192 * 1024 * 1024  # of all results of an epoch, which this process collects
@@ -80,11 +81,6 @@ def run_plans(spark: SparkSession, plans: Sequence[CachedPlan]) -> list[pa.Table
 def _limited(spark: SparkSession, batches: Any) -> Any:
     limit: Any = spark._jvm.org.apache.spark.sql.lk.ResultLimit  # type: ignore[union-attr]
     return limit.of(batches, MAX_RESULT_BYTES) if is_java_class(limit) else batches
-
-
-def is_java_class(named: Any) -> bool:
-    """Whether the session has a class: py4j answers with a package for what is not there."""
-    return type(named).__name__ == "JavaClass"
 
 
 def _table(schema: pa.Schema, messages: Sequence[Any]) -> pa.Table:

@@ -24,7 +24,8 @@ from core.view import View
 from infra.control.runs import Run
 from infra.kafka.spark_source import source_options
 from infra.settings import Settings
-from speed.epoch.cached_plan import MAX_INPUT_BYTES, MAX_RESULT_BYTES, CachedPlan, is_java_class, plan_query
+from infra.spark.session import is_java_class
+from speed.epoch.cached_plan import MAX_INPUT_BYTES, MAX_RESULT_BYTES, CachedPlan, plan_query
 from speed.epoch.topic_results import TopicResult, results_of_topic
 
 _NOT_READ = "LogNotRead"  # in the message of an error of Kafka
@@ -72,9 +73,9 @@ class PreparedPlans:
         return None
 
     def _run(self, spans: Sequence[Span], only: int) -> bytes:
-        texts = [f"{span.topic} {span.partition} {span.start} {span.end}" for span in spans]
+        lines = "\n".join(f"{span.topic} {span.partition} {span.start} {span.end}" for span in spans)
         largest = MAX_INPUT_BYTES // max(1, sum(span.size for span in spans))
-        return bytes(self.epoch_plans.run(texts, only, largest, MAX_RESULT_BYTES))
+        return bytes(self.epoch_plans.run(lines, only, largest, MAX_RESULT_BYTES))
 
 
 def is_of_log(error: Exception) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import reduce
 
 import pyarrow as pa
-from deltalake import DeltaTable
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
@@ -14,7 +13,8 @@ from core.identifiers import Name
 from core.view import Keyed
 from infra.control import runs
 from infra.control.runs import Run
-from infra.lake import checksums, delta, idempotent_writes, table_paths
+from infra.lake import checksums, delta, table_paths
+from infra.lake.appended_table import AppendedTable
 from infra.lake.leases import Lease
 from infra.settings import Settings
 from speed.epoch.topic_results import Rows
@@ -32,7 +32,7 @@ class RunTables:
         keyed = {name: view for name, view in views.items() if isinstance(view, Keyed)}
         self._event_orders = {name: schemas.event_order(view) for name, view in keyed.items()}
         self._view_schemas = {name: schemas.partial_schema(view) for name, view in views.items()}
-        self._opened: dict[str, DeltaTable] = {}
+        self._opened: dict[str, AppendedTable] = {}
 
     def append_quarantine(self, parts: list[Rows], number: int) -> None:
         """Appends the epoch's bad records."""
@@ -57,7 +57,7 @@ class RunTables:
 
     def version(self, view: Name) -> int:
         """The Delta version of a view's table."""
-        return int(self._table(table_paths.speed(self.settings, self.run.id, view)).version())
+        return self._table(table_paths.speed(self.settings, self.run.id, view)).version()
 
     def transaction_version(self, path: str, app: str) -> int | None:
         """The last epoch that ``app`` committed to a table, as of when the table was last read."""
@@ -73,8 +73,7 @@ class RunTables:
             self._append_arrow(path, part, pa.concat_tables(collected), number)
 
     def _append_arrow(self, path: str, part: str, rows: pa.Table, number: int) -> None:
-        app = runs.txn_app(self.run.id, part)
-        idempotent_writes.append_once(path, rows, app, number, lease=self.lease, opened=self._table(path))
+        self._table(path).append_once(rows, runs.txn_app(self.run.id, part), number, self.lease)
 
     def _append_spark(
         self, path: str, part: str, frames: list[DataFrame], number: int, schema: pa.Schema, **tags: int
@@ -83,7 +82,7 @@ class RunTables:
         app = runs.txn_app(self.run.id, part)
         with delta.mutex(path):
             table = self._table(path)
-            table.update_incremental()
+            table.refresh()
             self.lease.check_against(table)
             self.lease.check()
             committed = table.transaction_version(app)
@@ -94,10 +93,10 @@ class RunTables:
             writer = rows.write.format("delta").mode("append")
             writer.option("maxRecordsPerFile", schemas.FILE_ROWS)
             writer.option("txnAppId", app).option("txnVersion", number).save(path)
-            table.update_incremental()
+            table.refresh()
             checksums.record(path, table.version())
 
-    def _table(self, path: str) -> DeltaTable:
+    def _table(self, path: str) -> AppendedTable:
         if path not in self._opened:
-            self._opened[path] = delta.table(path)
+            self._opened[path] = AppendedTable(path)
         return self._opened[path]

@@ -24,12 +24,16 @@ class StepTime:
     cpu: float
 
 
+_NONE = StepTime(0.0, 0.0)
+
+
 @dataclass
 class StepTimes:
     """The times of one run's epochs. ``clock`` gives the time and the CPU time, both in seconds."""
 
     clock: Clock
-    _epochs: deque[dict[str, StepTime]] = field(default_factory=lambda: deque(maxlen=_KEPT))
+    _epochs: deque[dict[str, StepTime]] = field(default_factory=deque)
+    _sums: dict[str, StepTime] = field(default_factory=dict)  # over _epochs
     _current: dict[str, StepTime] = field(default_factory=dict)
     _begun: tuple[str, float, float] | None = None
 
@@ -40,7 +44,7 @@ class StepTimes:
             name, began, used = self._begun
             self._current[name] = StepTime(at - began, cpu - used)
         if step == STEPS[0] and self._current:
-            self._epochs.append(self._current)
+            self._add(self._current)
             self._current = {}
         self._begun = (step, at, cpu)
 
@@ -48,7 +52,16 @@ class StepTimes:
         """The mean of each step over the last epochs; empty before the end of the first."""
         if not self._epochs:
             return {}
-        return {step: _mean([epoch.get(step, StepTime(0.0, 0.0)) for epoch in self._epochs]) for step in STEPS}
+        count = len(self._epochs)
+        sums = {step: self._sums.get(step, _NONE) for step in STEPS}
+        return {step: StepTime(total.seconds / count, total.cpu / count) for step, total in sums.items()}
+
+    def _add(self, epoch: dict[str, StepTime]) -> None:
+        self._epochs.append(epoch)
+        oldest = self._epochs.popleft() if len(self._epochs) > _KEPT else {}
+        for step in epoch.keys() | oldest.keys():
+            total, new, old = (times.get(step, _NONE) for times in (self._sums, epoch, oldest))
+            self._sums[step] = StepTime(total.seconds + new.seconds - old.seconds, total.cpu + new.cpu - old.cpu)
 
 
 def process_clock(java_pid: int | None) -> Clock:
@@ -68,8 +81,3 @@ def _cpu(process: psutil.Process) -> float:
     except psutil.Error:  # it has ended: the run fails by itself
         return 0.0
     return float(times.user + times.system)
-
-
-def _mean(times: list[StepTime]) -> StepTime:
-    count = len(times)
-    return StepTime(sum(each.seconds for each in times) / count, sum(each.cpu for each in times) / count)

@@ -15,6 +15,7 @@ from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 
 from core.compute import epoch_range
@@ -78,7 +79,7 @@ def fold(spark: SparkSession, folding: Folding, last_epoch: int, boundaries: Ite
     for level in levels(last_epoch, settings.fold_epochs):
         size, folded = level * settings.fold_epochs, folding.last_folded(level)
         due = list(due_ranges(last_epoch, settings.fold_behind, ends, size, folded))
-        tags = _tags(folding.path, EpochRange(due[0].first, due[-1].last)) if due else []
+        tags = _tags(delta.table(folding.path), EpochRange(due[0].first, due[-1].last)) if due else []
         for epochs in due:
             if _covered(epochs, tags) > 1:
                 attempts = partial(_fold, spark, folding, level, epochs)
@@ -88,10 +89,10 @@ def fold(spark: SparkSession, folding: Folding, last_epoch: int, boundaries: Ite
     return False
 
 
-def _tags(path: str, within: EpochRange) -> list[EpochRange]:
+def _tags(opened: DeltaTable, within: EpochRange) -> list[EpochRange]:
     """The ranges that rows of the table have, each once; the rows are read batch by batch."""
     tags: set[tuple[int, int]] = set()
-    for batch in delta.batches(path, _TAGS, _inside(within)):
+    for batch in delta.batches_of(opened, _TAGS, _inside(within)):
         pairs = pa.Table.from_batches([batch]).group_by(list(_TAGS)).aggregate([])
         tags |= set(zip(*(pairs[name].to_pylist() for name in _TAGS), strict=True))
     return [EpochRange(*pair) for pair in sorted(tags)]
@@ -104,30 +105,30 @@ def _covered(epochs: EpochRange, tags: list[EpochRange]) -> int:
 
 
 def _fold(spark: SparkSession, folding: Folding, level: int, epochs: EpochRange) -> None:
-    path, view = folding.path, folding.view
-    damage.require_content(path, _files_with(path, epochs))
-    rows = _few_rows(path, schemas.partial_schema(view), epochs)
+    view, opened = folding.view, delta.table(folding.path)
+    damage.require_content(folding.path, _files_with(opened, epochs))
+    rows = _few_rows(opened, schemas.partial_schema(view), epochs)
     if rows is not None:
         merged = merge_partials(view, frame_of(spark, rows)).toArrow()
         _require_same_counts(folding, epochs, _counted(view, [rows]), _counted(view, [merged]))
-        _replace(folding, level, epochs, _tagged(merged, view, epochs))
+        _replace(folding, level, epochs, _tagged(merged, view, epochs), opened)
     else:
-        merge = merge_partials(view, parquet_scan.read_table(spark, path).where(_predicate(epochs)))
+        merge = merge_partials(view, parquet_scan.read_table(spark, folding.path).where(_predicate(epochs)))
         _replace_from_spark(folding, level, epochs, merge)
     folding.folded[level] = epochs.last
 
 
-def _files_with(path: str, epochs: EpochRange) -> Iterator[str]:
+def _files_with(opened: DeltaTable, epochs: EpochRange) -> Iterator[str]:
     """The files that may have rows of some epochs, by their statistics."""
-    for file in data_files.live_files(delta.table(path), "first_epoch"):
+    for file in data_files.live_files(opened, "first_epoch"):
         if file.low <= epochs.last and file.high >= epochs.first:
             yield file.path
 
 
-def _few_rows(path: str, schema: pa.Schema, epochs: EpochRange) -> pa.Table | None:
+def _few_rows(opened: DeltaTable, schema: pa.Schema, epochs: EpochRange) -> pa.Table | None:
     """The rows to combine; None when they are too large for this process, and then not all of them are read."""
     batches: list[pa.RecordBatch] = []
-    for batch in delta.batches(path, schema.names, _inside(epochs)):
+    for batch in delta.batches_of(opened, schema.names, _inside(epochs)):
         batches.append(batch)
         if sum(read.nbytes for read in batches) > COLLECTED_BYTES:
             return None
@@ -151,7 +152,7 @@ def _replace_from_spark(folding: Folding, level: int, epochs: EpochRange, merged
             for table in files.parquet_batches(part)
             for batch in _tagged(table, folding.view, epochs).to_batches()
         )
-        _replace(folding, level, epochs, pa.RecordBatchReader.from_batches(schema, rows))
+        _replace(folding, level, epochs, pa.RecordBatchReader.from_batches(schema, rows), delta.table(folding.path))
     finally:
         files.remove(part)
 
@@ -185,11 +186,13 @@ def remove_left_folds(settings: Settings, run: Name, lease: Lease) -> None:
             files.remove(f"{parent}/{generation}")
 
 
-def _replace(folding: Folding, level: int, epochs: EpochRange, rows: pa.Table | pa.RecordBatchReader) -> None:
+def _replace(
+    folding: Folding, level: int, epochs: EpochRange, rows: pa.Table | pa.RecordBatchReader, opened: DeltaTable
+) -> None:
     faults.at("speed.6_in_fold")
-    predicate = _predicate(epochs)
+    app, predicate = folding.app(level), _predicate(epochs)
     idempotent_writes.overwrite_once(
-        folding.path, rows, predicate, folding.app(level), epochs.last, lease=folding.lease
+        folding.path, rows, predicate, app, epochs.last, lease=folding.lease, opened=opened
     )
 
 

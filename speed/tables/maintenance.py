@@ -117,8 +117,8 @@ class Maintenance:
             task()
 
     def _compact(self, path: str, size: int) -> None:
-        compaction.compact(path, size, lease=self.lease)
-        compaction.checkpoint(path)
+        if compaction.commits_since_checkpoint(path, 1):
+            compaction.compact_and_checkpoint(path, size, self.lease)
 
     def _cluster(self, path: str, epoch: int) -> None:
         """Does some merges, and adds itself again while there may be more, behind the tasks that wait."""
@@ -132,5 +132,8 @@ class Maintenance:
     def _fold(self, folding: Folding, epoch: int) -> None:
         """Folds one range, and adds itself again while there may be more, behind the tasks that wait."""
         if fold(self.spark, folding, epoch, self._boundaries.ends(Name(folding.view.name))):
-            compaction.checkpoint(folding.path)  # many folds may follow each other while no epoch needs a compaction
+            if compaction.commits_since_checkpoint(folding.path, COMPACT_EPOCHS) == COMPACT_EPOCHS:
+                compaction.checkpoint(
+                    folding.path
+                )  # many folds may follow each other while no epoch needs a compaction
             self._add(("fold", folding.view.name), epoch, partial(self._fold, folding, epoch))

@@ -56,11 +56,12 @@ class EpochPlans private (
 
   /** The results of the topics in `spans`, as `EpochTask` writes them; of result `only` of a topic, unless negative.
     *
-    * A span is "topic partition start end". Empty when the epoch does not fit: see LogRecords; or when its results have
-    * more than `most` bytes, which a view with many windows or a join makes of few records.
+    * A span is a line "topic partition start end". Empty when the epoch does not fit: see LogRecords; or when its results
+    * have more than `most` bytes, which a view with many windows or a join makes of few records.
     */
-  def run(spans: JavaList[String], only: Int, largest: Long, most: Long): Array[Byte] = {
-    val read = spans.asScala.map(LogSpan.parse).toSeq
+  def run(spans: String, only: Int, largest: Long, most: Long): Array[Byte] = {
+    PythonSockets.ofThisThread()
+    val read = spans.linesIterator.map(LogSpan.parse).toSeq
     val weights = topics.map(plan => plan.topic -> plan.results.size.toLong).toMap
     val task = new EpochTask(context, id, plans, log, read, weights, only, largest, most)
     var results: Array[Byte] = null
