@@ -203,6 +203,22 @@ def test_a_commit_has_checksums_and_leaves_no_other_file(path: str) -> None:
     ]
 
 
+def test_commits_since_the_checkpoint_are_counted_from_the_names_in_the_log(path: str) -> None:
+    opened = AppendedTable(path)
+    assert compaction.commits_since_checkpoint(path, 5) == 1  # the one that created the table
+    compaction.checkpoint(path)
+    assert compaction.commits_since_checkpoint(path, 5) == 0
+    for epoch in range(3):
+        opened.append_once(rows(epoch), "a", epoch, LEASE)
+    assert compaction.commits_since_checkpoint(path, 5) == 3
+    assert compaction.commits_since_checkpoint(path, 2) == 2
+    compaction.compact_and_checkpoint(path, 1024 * 1024, LEASE)
+    assert compaction.commits_since_checkpoint(path, 5) == 0
+    assert len(DeltaTable(path).file_uris()) == 1
+    assert opened.append_once(rows(3), "a", 3, LEASE) == 5
+    assert epochs(path) == [0, 1, 2, 3]
+
+
 _APPENDS = """
 import sys
 import pyarrow as pa

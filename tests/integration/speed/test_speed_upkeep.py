@@ -90,12 +90,11 @@ def test_what_is_due_waits_once_however_long_the_task_before_it_takes(
     schemas.create(stack, catalog, run)
     go_on, order = threading.Event(), list[str]()
 
-    def compact(path: str, size: int, *, lease: Lease) -> None:
+    def compact(path: str, size: int, lease: Lease) -> None:
         order.append(path)
         go_on.wait(60)
 
-    monkeypatch.setattr(compaction, "compact", compact)
-    monkeypatch.setattr(compaction, "checkpoint", lambda _: None)
+    monkeypatch.setattr(compaction, "compact_and_checkpoint", compact)
     monkeypatch.setattr(compaction, "vacuum", lambda path: order.append(f"vacuum {path}"))
     with leases.hold(stack, f"run_{run.id}") as lease:
         tasks = Maintenance(spark, stack, catalog, run, lease)
