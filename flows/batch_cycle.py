@@ -11,6 +11,7 @@ from batch.claim import claim
 from batch.gate import GateResult, is_evaluated, require_passed, result_of, write_docs
 from batch.land import Landed
 from core.catalog import Catalog
+from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name
 from core.validation.definition_change import remedies
@@ -27,8 +28,9 @@ from speed.process.epoch_pacing import with_priority
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# The C2 compiler costs a process of ten seconds more CPU than it saves.
+# The C2 compiler costs a process of some ten seconds more CPU than it saves.
 _SHORT_LIVED = "-XX:TieredStopAtLevel=1"
+_FEW = 2_000_000  # records up to the cut: four views of so many are built in some ten seconds
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def run_batch(
     While Kappa serves, it publishes nothing, unless ``to_lambda``.
     """
     claimed = claim(settings, catalog)
-    with batch_session(settings) as spark:
+    with batch_session(settings, claimed.cut) as spark:
         landed, gated = land_and_build(spark, settings, catalog, claimed, incremental=incremental)
     built = read_builds(settings, [claimed.build])
     if in_kappa(last_done(settings), catalog) and not to_lambda:
@@ -92,7 +94,7 @@ def current_build(settings: Settings, catalog: Catalog) -> Claim:
         if all(passed.get((earlier.build, view)) == catalog.digest(view) for view in catalog.reproducible):
             return earlier
     claimed = claim(settings, catalog)
-    with batch_session(settings) as spark:
+    with batch_session(settings, claimed.cut) as spark:
         land_and_build(spark, settings, catalog, claimed)
     return claimed
 
@@ -100,7 +102,7 @@ def current_build(settings: Settings, catalog: Catalog) -> Claim:
 def land_claim(settings: Settings, catalog: Catalog, name: str | None) -> tuple[Landed, ...]:
     """Lands the log up to the cut of a claim; None means the last claim."""
     claimed = claim_or_last(settings, name)
-    with batch_session(settings) as spark:
+    with batch_session(settings, claimed.cut) as spark:
         return tuple(land(spark, settings, catalog, claimed))
 
 
@@ -109,7 +111,7 @@ def build_claim(
 ) -> tuple[Built, ...]:
     """Builds every view of a claim, without the gate; None means the last claim."""
     claimed = claim_or_last(settings, name)
-    with batch_session(settings) as spark:
+    with batch_session(settings, claimed.cut) as spark:
         return tuple(build(spark, settings, catalog, claimed, incremental=incremental))
 
 
@@ -118,8 +120,7 @@ def gate_claim(settings: Settings, catalog: Catalog, name: str | None) -> GateRe
     claimed = claim_or_last(settings, name)
     if is_evaluated(settings, claimed):
         return _with_docs(gated(settings, catalog, claimed))
-    short = settings.model_copy(update={"java_options": f"{_SHORT_LIVED} {settings.java_options}".rstrip()})
-    with batch_session(short) as spark:
+    with batch_session(settings, claimed.cut) as spark:
         return gate(spark, settings, catalog, claimed)
 
 
@@ -144,8 +145,16 @@ def publish_claim(settings: Settings, catalog: Catalog, name: str | None, *, why
 
 
 @contextlib.contextmanager
-def batch_session(settings: Settings) -> Iterator[SparkSession]:
-    """The Spark session of batch work, which has priority over runs."""
-    conf = {"spark.master": with_more_tasks(settings.spark_master, 1)}
-    with with_priority(settings, Name("batch")), temporary_session(settings, "batch", conf) as spark:
-        yield spark
+def batch_session(settings: Settings, cut: Cut) -> Iterator[SparkSession]:
+    """The Spark session of batch work on the records below a cut, which has priority over runs."""
+    with with_priority(settings, Name("batch")):
+        conf = {"spark.master": with_more_tasks(settings.spark_master, 1)}
+        with temporary_session(java_settings(settings, cut), "batch", conf) as spark:
+            yield spark
+
+
+def java_settings(settings: Settings, cut: Cut) -> Settings:
+    """The settings with the options of a JVM that works on the records below a cut; options of the settings win."""
+    if cut.size > _FEW:
+        return settings
+    return settings.model_copy(update={"java_options": f"{_SHORT_LIVED} {settings.java_options}".rstrip()})

@@ -13,6 +13,7 @@ from infra.control import runs
 from infra.control.comparisons import Comparison
 from infra.control.pins import Pin
 from infra.control.publications import last_done
+from infra.kafka import kafka_admin
 from infra.settings import Settings
 from serving import recover
 from serving.compare import compare_served
@@ -34,10 +35,12 @@ def compare_served_views(settings: Settings, catalog: Catalog) -> tuple[Comparis
             fix="start a run: `lk speed start`; a build that is served alone needs no comparison",
         )
     comparisons: list[Comparison] = []
-    with batch_session(settings) as spark:
-        for run in [run.id for run in runs.read_runs(settings) if run.id in serving]:
-            run_pins = {view: pin for view, pin in pins.items() if pin.run == run}
-            claimed = claim_new_build(settings, catalog, run)
+    serving_runs = [run for run in runs.read_runs(settings) if run.id in serving]
+    topics = {topic for run in serving_runs for topic in run.topics}
+    with batch_session(settings, kafka_admin.end_offsets(settings, topics)) as spark:
+        for run in serving_runs:
+            run_pins = {view: pin for view, pin in pins.items() if pin.run == run.id}
+            claimed = claim_new_build(settings, catalog, run.id)
             land(spark, settings, catalog, claimed.cut, claimed.run)
             build(spark, settings, catalog, claimed, views=list(run_pins))
             comparisons += compare_served(spark, settings, catalog, claimed, run_pins)

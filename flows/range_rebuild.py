@@ -26,5 +26,5 @@ def rebuild_range(
     recover.recover_views(settings, catalog)
     last = last_done(settings)
     claimed = claim_range(settings, catalog, last.pins if last else {}, views, start, end)
-    with batch_session(settings) as spark:
+    with batch_session(settings, claimed.cut) as spark:
         return tuple(build(spark, settings, catalog, claimed))

@@ -128,7 +128,7 @@ def _land_again(settings: Settings, catalog: Catalog, topic: Name, decoder: Name
     with locks.hold(settings, "batch") as lease:
         lease.check()
         files.remove(path)
-    with batch_session(settings) as spark:
+    with batch_session(settings, ends) as spark:
         land(spark, settings, catalog, ends)
     return "was landed again from the log"
 
@@ -185,7 +185,7 @@ def _replace(settings: Settings, catalog: Catalog, run: Name) -> str:
     definition_files.require_correct(settings)  # the new run is of every view
     background.stop(settings, run)
     claimed = claim_log_end(settings, catalog)
-    with batch_session(settings) as spark:
+    with batch_session(settings, claimed.cut) as spark:
         land_and_build(spark, settings, catalog, claimed)
     new = lifecycle.declare(settings, catalog, claimed.cut, note=f"instead of {run}, whose files were damaged")
     lifecycle.start(settings, new.id)

@@ -119,7 +119,7 @@ def prove_equal(settings: Settings, catalog: Catalog, run: Name) -> list[Compari
     """Builds a run's views in full at the end of one of its epochs, gates the build, and compares the run with it."""
     claimed = claim(settings, catalog, run)
     faults.at("replay.2_before_compare")
-    with batch_session(settings) as spark:
+    with batch_session(settings, claimed.cut) as spark:
         land_and_build(spark, settings, catalog, claimed)
         return compare(spark, settings, catalog, claimed)
 
