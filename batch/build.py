@@ -26,6 +26,7 @@ from infra.lake import checksums, delta, files, parquet_scan, table_paths
 from infra.lake.archive import Archive, rows_below
 from infra.progress_bar import bar
 from infra.settings import Settings
+from infra.spark.collected_rows import collected
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from infra.lake.leases import Lease
 
 _FILE_ROWS = 500_000
+_FEW = 2_000_000  # records: their rows are collected if they are few, as Spark's writer costs seconds for each view
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,7 @@ def _build(work: _Work, plan: _Plan, counts: Mapping[Name, TopicCounts]) -> Buil
     work.lease.check()
     files.remove(path)
     faults.at("batch.2_in_build")
-    rows = _write(plan.view, _rows(work, plan), path)
+    rows = _write(plan.view, _rows(work, plan), path, work.claim.cut)
     faults.at("batch.2_before_built")
     plan = _with_changes(work, plan, path)
     topic_counts = [counts[Name(source)] for source in plan.view.sources]
@@ -187,14 +189,18 @@ def _count_used(work: _Work, view: Keyed) -> int:
     return sum(rows.count() for rows in _sources(work, view).values())
 
 
-def _write(view: View, rows: DataFrame, path: str) -> int:
+def _write(view: View, rows: DataFrame, path: str, cut: Cut) -> int:
     """Writes the rows, sorted by key within each file so that a query of some keys reads few files.
 
     Returns how many rows the writers counted.
     """
     keys = [column.name for column in (view.unit_columns if isinstance(view, Keyed) else view.key_columns)]
-    writer = rows.sortWithinPartitions(*keys).write.format("delta").option("maxRecordsPerFile", _FILE_ROWS)
-    writer.mode("error").save(path)
+    few = collected(rows.coalesce(1).sortWithinPartitions(*keys)) if cut.only(view.sources).size <= _FEW else None
+    if few is not None:
+        delta.write_new(path, few)
+    else:
+        writer = rows.sortWithinPartitions(*keys).write.format("delta").option("maxRecordsPerFile", _FILE_ROWS)
+        writer.mode("error").save(path)
     checksums.record(path, delta.version(path))
     return delta.row_count(path)
 

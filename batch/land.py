@@ -32,6 +32,7 @@ from infra.lake.archive import (
     GAPS,
     TOPIC_ID,
     Archive,
+    append_rows,
     decoder_archive,
     mark_landed,
     read_archive,
@@ -41,6 +42,7 @@ from infra.lake.archive import (
 from infra.library_errors import first_line
 from infra.progress_bar import bar
 from infra.settings import Settings
+from infra.spark.collected_rows import collected
 from infra.trino import metastore
 
 if TYPE_CHECKING:
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
 
 APP = "land"
 _STATS = "_offset,_timestamp,event_time"  # read to find start offsets and spans; statistics of other columns cost time
+_FEW = 25_000  # offsets: Spark's writer costs seconds, however few records it writes
 _TASK_RECORDS = 250_000  # each task writes one file; small tasks keep all cores busy to the end
 
 
@@ -157,12 +160,16 @@ def _lower(a: Cut, b: Cut) -> Cut:
 def _append(archive: Archive, rows: DataFrame, spans: Sequence[Span], lease: Lease) -> Archive:
     """One commit with exactly these offsets; it is read back, and reverted when offsets are missing."""
     lease.check()
-    metadata = {"spans": [[s.partition, s.start, s.end] for s in spans], "lease": lease.generation}
-    options = {"txnAppId": APP, "txnVersion": str(archive.version + 1), "userMetadata": json.dumps(metadata)}
+    note = json.dumps({"spans": [[s.partition, s.start, s.end] for s in spans], "lease": lease.generation})
     faults.at("batch.1_in_land")
     try:
+        few = collected(rows) if sum(span.size for span in spans) <= _FEW else None
         with delta.mutex(archive.path):
-            rows.write.format("delta").mode("append").options(**options).save(archive.path)
+            if few is not None and few.num_rows:
+                append_rows(archive, few, APP, note)
+            else:
+                options = {"txnAppId": APP, "txnVersion": str(archive.version + 1), "userMetadata": note}
+                rows.write.format("delta").mode("append").options(**options).save(archive.path)
     except PySparkException as e:
         raise _failed(archive, e) from None
     try:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from deltalake import WriterProperties
+from deltalake import CommitProperties, Transaction, WriterProperties, write_deltalake
 
 from core.cut import Cut, Span, latest_ends
-from core.errors import Refused
+from core.errors import Refused, TryAgain
 from core.event_columns import decoded_ddl
 from core.identifiers import Name
 from core.record_counts import account_for
 from core.topic import Topic
-from infra.lake import checksums, compaction, damage, delta, parquet_scan, table_paths
+from infra.lake import checksums, compaction, damage, delta, idempotent_writes, parquet_scan, table_paths
 from infra.lake.fence import Fence
 from infra.settings import Settings
 
@@ -112,6 +112,27 @@ def read_archive(topic: Name, decoder: Name, path: str) -> Archive:
         schema=table.schema().to_json(),
         gaps=GAPS in configuration,
     )
+
+
+def append_rows(archive: Archive, rows: pa.Table, app: str, note: str) -> None:
+    """Appends rows in one commit, as ``txn(app, the archive's version + 1)``, with a note for people.
+
+    Raises TryAgain when another process has committed since the archive was read.
+    """
+    with idempotent_writes.conflicts(archive.path):
+        opened = delta.table(archive.path)
+        if opened.version() != archive.version:
+            raise TryAgain("another process landed meanwhile", where=archive.path, fix="run the command again")
+        commit = CommitProperties({"userMetadata": note}, app_transactions=[Transaction(app, archive.version + 1)])
+        columns = [field.name for field in opened.schema().fields]
+        write_deltalake(
+            opened,
+            rows.select(columns),
+            mode="append",
+            commit_properties=commit,
+            post_commithook_properties=delta.HOOKS,
+            writer_properties=_WRITER,
+        )
 
 
 def mark_landed(archive: Archive, cut: Cut) -> Archive:

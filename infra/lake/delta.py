@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from deltalake import DeltaTable, PostCommitHookProperties, Schema, WriterProperties
+from deltalake import DeltaTable, PostCommitHookProperties, Schema, WriterProperties, write_deltalake
 from deltalake.exceptions import TableNotFoundError
 from pyarrow.fs import SubTreeFileSystem
 
@@ -79,6 +79,12 @@ def create(
             where=path,
             fix="a changed definition needs a new run or build",
         )
+
+
+def write_new(path: str, rows: pa.Table) -> None:
+    """Creates a table that is written once, with these rows as its first version. Fails when there is one."""
+    writer = WriterProperties(compression="SNAPPY")  # large row groups: a reader of a build reads most of its rows
+    write_deltalake(uri(path), rows, mode="error", storage_options=delta_options(path), writer_properties=writer)
 
 
 def set_retention(path: str, log_retention: str) -> None:

@@ -1,6 +1,8 @@
 package org.apache.spark.sql.lk
 
 import org.apache.spark.api.java.JavaRDD
+import org.apache.spark.sql.classic.Dataset
+import org.apache.spark.sql.execution.SQLExecution
 
 /** The results are larger than what the driver may hold. Python looks for the name. */
 class ResultTooLarge(most: Long) extends RuntimeException(s"ResultTooLarge: the results have more than $most bytes")
@@ -20,4 +22,12 @@ object ResultLimit {
   /** The same for each partition. */
   def of(batches: JavaRDD[Array[Byte]], most: Long): JavaRDD[Array[Byte]] =
     batches.rdd.mapPartitions(ResultLimit(_, most)).toJavaRDD()
+
+  /** The rows of a query, as Arrow batches, limited in each partition. */
+  def collected(frame: Dataset[_], most: Long): Array[Array[Byte]] = {
+    val execution = frame.queryExecution
+    SQLExecution.withNewExecutionId(execution, Some("collected")) {
+      frame.toArrowBatchRdd(execution.executedPlan).mapPartitions(ResultLimit(_, most)).collect()
+    }
+  }
 }
