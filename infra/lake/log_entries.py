@@ -57,13 +57,13 @@ def commit(path: str, version: int, add: Mapping[str, Any], txns: Mapping[str, i
     actions = [{"commitInfo": info}, add, *transactions]
     entry = Path(path, delta_log.entry(version))
     part = entry.with_name(f"_commit_{uuid4()}.json.tmp")  # delta-rs's name of such a file
-    part.write_text("\n".join(map(json.dumps, actions)), "utf-8")
     try:
+        part.write_text("\n".join(map(json.dumps, actions)), "utf-8")
         os.link(part, entry)
     except FileExistsError:
         return False
     finally:
-        part.unlink()
+        part.unlink(missing_ok=True)
     return True
 
 

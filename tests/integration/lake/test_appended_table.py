@@ -1,5 +1,6 @@
 """Commits that the project writes itself: each append once, fenced, on top of whatever others commit meanwhile."""
 
+import errno
 import json
 import subprocess
 import sys
@@ -201,6 +202,23 @@ def test_a_commit_has_checksums_and_leaves_no_other_file(path: str) -> None:
         "00000000000000000000.json",
         "00000000000000000001.json",
     ]
+
+
+def test_a_commit_that_fails_on_a_full_disk_leaves_nothing_in_the_log(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(file: Path, text: str, encoding: str) -> int:
+        file.write_bytes(text.encode(encoding)[:10])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    opened = AppendedTable(path)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_text", full)
+        with pytest.raises(OSError, match="No space left"):
+            opened.append_once(rows(1), "a", 1, LEASE)
+    assert [each.name for each in Path(path, delta_log.FOLDER).iterdir()] == ["00000000000000000000.json"]
+    assert opened.append_once(rows(1), "a", 1, LEASE) == 1
+    assert epochs(path) == [1]
 
 
 def test_commits_since_the_checkpoint_are_counted_from_the_names_in_the_log(path: str) -> None:
