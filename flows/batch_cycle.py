@@ -22,14 +22,13 @@ from infra.control.claims import Claim, claim_of, claim_or_last, read_claims
 from infra.control.publications import Publication, last_done
 from infra.settings import Settings
 from infra.spark.session import temporary_session, with_more_tasks
+from infra.spark.session_conf import short_lived
 from serving.publish import in_kappa
 from speed.process.epoch_pacing import with_priority
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# The C2 compiler costs a process of some ten seconds more CPU than it saves.
-_SHORT_LIVED = "-XX:TieredStopAtLevel=1"
 _FEW = 2_000_000  # records up to the cut: four views of so many are built in some ten seconds
 
 
@@ -155,6 +154,4 @@ def batch_session(settings: Settings, cut: Cut) -> Iterator[SparkSession]:
 
 def java_settings(settings: Settings, cut: Cut) -> Settings:
     """The settings with the options of a JVM that works on the records below a cut; options of the settings win."""
-    if cut.size > _FEW:
-        return settings
-    return settings.model_copy(update={"java_options": f"{_SHORT_LIVED} {settings.java_options}".rstrip()})
+    return short_lived(settings) if cut.size <= _FEW else settings

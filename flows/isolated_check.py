@@ -63,8 +63,9 @@ def _check(settings: Settings) -> dict[str, Any]:
 def _spark_check(settings: Settings, catalog: Catalog, unchanged: Collection[tuple[str, str]]) -> SparkCheck:
     from infra.definitions.sql_problems import spark_check
     from infra.spark.session import temporary_session
+    from infra.spark.session_conf import short_lived
 
-    with temporary_session(settings, "views-check") as spark:
+    with temporary_session(short_lived(settings), "views-check") as spark:
         return spark_check(spark, catalog, unchanged)
 
 

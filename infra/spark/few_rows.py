@@ -12,6 +12,7 @@ from core.errors import Refused
 from infra.library_errors import first_line
 from infra.settings import Settings
 from infra.spark.session import temporary_session
+from infra.spark.session_conf import short_lived
 
 # Generated code takes longer to compile than these rows to interpret.
 _CONF = {
@@ -26,7 +27,7 @@ def session_for_few_rows(
     settings: Settings, app_name: str, what: str, *, where: str, fix: str = ""
 ) -> Iterator[SparkSession]:
     """The session of this process for one block. Raises Refused when Spark cannot compute ``what`` in it."""
-    local = settings.model_copy(update={"spark_master": "local[*]"})
+    local = short_lived(settings).model_copy(update={"spark_master": "local[*]"})
     with temporary_session(local, app_name, _CONF) as spark:
         try:
             yield spark

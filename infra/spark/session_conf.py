@@ -54,6 +54,14 @@ _LOG4J = {
 }
 
 
+def short_lived(settings: Settings) -> Settings:
+    """The settings with the options of a JVM for less than a minute of work; options of the settings win.
+
+    Java's second compiler costs such a process more CPU than it saves.
+    """
+    return settings.model_copy(update={"java_options": f"-XX:TieredStopAtLevel=1 {settings.java_options}".rstrip()})
+
+
 def own_jvm_conf(settings: Settings, app_name: str) -> dict[str, str]:
     """The configuration of a session whose JVM we start: with master, memory, jars, JVM options and folders."""
     work = _work(settings)
