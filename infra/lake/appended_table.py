@@ -81,5 +81,5 @@ class AppendedTable:
         """Whether nobody else has committed. Where the entry that is known is gone, entries after it may be, too."""
         if not self.path.startswith("/"):
             return False
-        known, following = (Path(self.path, delta_log.entry(self._version + n)) for n in (0, 1))
-        return known.exists() and not following.exists()
+        last, following = (Path(self.path, delta_log.entry(self._version + n)) for n in (0, 1))
+        return last.exists() and not following.exists()

@@ -73,12 +73,12 @@ def statistics(rows: pa.Table) -> dict[str, Any]:
     for name in rows.column_names[:_COUNTED]:
         with contextlib.suppress(ValueError, OverflowError):  # a time after the year 9999 is none in Python
             bounds[name] = _bounds(rows[name])
-    known = {name: ends for name, ends in bounds.items() if ends is not None}
+    bounded = {name: ends for name, ends in bounds.items() if ends is not None}
     return {
         "numRecords": rows.num_rows,
-        "minValues": {name: low for name, (low, _) in known.items()},
-        "maxValues": {name: high for name, (_, high) in known.items()},
-        "nullCount": {name: rows[name].null_count for name in known},
+        "minValues": {name: low for name, (low, _) in bounded.items()},
+        "maxValues": {name: high for name, (_, high) in bounded.items()},
+        "nullCount": {name: rows[name].null_count for name in bounded},
     }
 
 
