@@ -49,16 +49,6 @@ def test_only_the_publisher_changes_tables(cells: TrinoCells, role: str) -> None
     trino_cells.try_tables(cells, role)
 
 
-@pytest.mark.parametrize("role", [role for role in USERS if role != "publisher"])
-def test_nobody_but_the_publisher_changes_builds_or_what_is_served(cells: TrinoCells, role: str) -> None:
-    table = f"lake.batch.{CELL}"
-    assert cells.answer(role, f"DROP TABLE {table}") == "PERMISSION_DENIED"
-    assert cells.answer(role, f"ALTER TABLE {table} ADD COLUMN x bigint") == "PERMISSION_DENIED"
-    assert cells.answer(role, "CREATE TABLE lake.serving.made AS SELECT 1 AS n") == "PERMISSION_DENIED"
-    rewritten = cells.answer(role, f"ALTER TABLE {table} EXECUTE optimize")
-    assert rewritten == ("PERMISSION_DENIED" if role in ("analyst", "admin") else "NOT_SUPPORTED")
-
-
 @pytest.mark.parametrize("role", USERS)
 def test_calls_are_allowed_to_those_of_the_matrix(cells: TrinoCells, role: str) -> None:
     trino_cells.try_calls(cells, role)
