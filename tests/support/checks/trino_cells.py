@@ -147,7 +147,7 @@ def try_tables(cells: TrinoCells, role: str) -> None:
 
 def _table_statements(role: str, schema: str) -> dict[str, str]:
     """Statements about tables of a schema, and about the schema."""
-    # Without CASCADE, Trino looks whether the schema is empty before it looks at rights. With it, the owner would lose all.
+    # Without CASCADE, Trino looks at whether the schema is empty before rights. With it, the owner would lose all.
     cascade = "" if ACCESS.schemas[f"lake.{schema}"][role] == "own" else " CASCADE"
     table = f"lake.{schema}.{CELL}"
     matched = "WHEN MATCHED THEN UPDATE SET n = 8 WHEN NOT MATCHED THEN INSERT VALUES (9)"
