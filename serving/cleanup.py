@@ -164,8 +164,7 @@ def _compact(settings: Settings, tables: Iterable[ControlTable], lease: Lease | 
     before = sum(files.size(path) for path in paths)
     for path in paths:
         delta.set_retention(path, f"interval {settings.retention_minutes} minutes")
-        compaction.compact(path, lease=lease)
-        compaction.checkpoint(path)
+        compaction.compact_and_checkpoint(path, lease=lease)
         durable.sync_table(path, delta.table(path))  # before what it has replaced is deleted
         compaction.vacuum(path)
         durable.sync_table(path, delta.table(path))

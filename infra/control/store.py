@@ -82,8 +82,7 @@ def bound_files(path: str, opened: DeltaTable, lease: Lease | None = None) -> No
     for size, most in _MERGED.items():
         if compaction.small_files(opened, size // 2) >= most:
             with contextlib.suppress(DeltaError, OSError, LkError):
-                compaction.compact(path, size, lease=lease)
-                compaction.checkpoint(path)
+                compaction.compact_and_checkpoint(path, size, lease)
                 durable.sync_table(path, delta.table(path))
 
 

@@ -50,16 +50,16 @@ class AppendedTable:
         Raises TryAgain when the lease is lost, or when other writers commit again and again.
         """
         with delta.mutex(self.path):
-            if self.path.startswith("/") and self._table.protocol().min_writer_version <= _WRITER_VERSION:
+            if self.path.startswith("/"):
                 return self._append(rows, app, number, lease)
-            written = idempotent_writes.append_once(self.path, rows, app, number, lease=lease, opened=self._table)
-            self._forget()
-            return written
+            return self._append_by_delta_rs(rows, app, number, lease)
 
     def _append(self, rows: pa.Table, app: str, number: int, lease: Fence) -> int | None:
         add = None
         for _ in range(_ATTEMPTS):
             self.refresh()
+            if self._table.protocol().min_writer_version > _WRITER_VERSION:
+                return self._append_by_delta_rs(rows, app, number, lease)
             lease.check_against(self)
             last = self.transaction_version(app)
             if last is not None and last >= number:
@@ -72,6 +72,11 @@ class AppendedTable:
                 checksums.record(self.path, self._version)
                 return self._version
         raise TryAgain("other writers committed first, again and again", where=self.path, fix="run the command again")
+
+    def _append_by_delta_rs(self, rows: pa.Table, app: str, number: int, lease: Fence) -> int | None:
+        written = idempotent_writes.append_once(self.path, rows, app, number, lease=lease, opened=self._table)
+        self._forget()
+        return written
 
     def _forget(self) -> None:
         self._version = int(self._table.version())

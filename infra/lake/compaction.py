@@ -52,7 +52,7 @@ def compact(
         return _compact(path, delta.table(path), size, lease, writer)
 
 
-def compact_and_checkpoint(path: str, size: int, lease: Fence) -> None:
+def compact_and_checkpoint(path: str, size: int = _TARGET, lease: Fence | None = None) -> None:
     """Runs OPTIMIZE and writes a checkpoint, with the table opened once; raises as ``compact`` does."""
     with delta.mutex(path), idempotent_writes.conflicts(path):
         opened = delta.table(path)

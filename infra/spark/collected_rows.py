@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 MOST_BYTES = 32 * 1024 * 1024
-_TOO_LARGE = "ResultTooLarge"  # in the message of the error of ResultLimit.scala
+_TOO_LARGE = ("ResultTooLarge", "spark.driver.maxResultSize", "OutOfMemoryError")  # in messages of errors
 
 
 def collected(frame: DataFrame) -> pa.Table | None:
@@ -28,9 +29,23 @@ def collected(frame: DataFrame) -> pa.Table | None:
     try:
         batches = limit.collected(frame.coalesce(1)._jdf, MOST_BYTES)
     except Exception as e:
-        if _TOO_LARGE in str(e):
+        if is_too_large(e):
             return None
         raise
-    schema = pa.schema([(field.name, arrow_type(field.dataType.simpleString())) for field in frame.schema])
+    return table_of(batches, schema_of(frame))
+
+
+def is_too_large(error: Exception) -> bool:
+    """Whether Spark failed because a result is too large for the driver; executors can write it."""
+    return any(word in str(error) for word in _TOO_LARGE)
+
+
+def schema_of(frame: DataFrame) -> pa.Schema:
+    """The columns of a query, as Arrow has them."""
+    return pa.schema([(field.name, arrow_type(field.dataType.simpleString())) for field in frame.schema])
+
+
+def table_of(batches: Iterable[Any], schema: pa.Schema) -> pa.Table:
+    """A table of the Arrow batches that Java has answered, each an array of bytes."""
     read = [pa.ipc.read_record_batch(pa.py_buffer(bytes(batch)), schema) for batch in batches]
     return pa.Table.from_batches(read, schema)

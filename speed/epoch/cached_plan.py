@@ -15,13 +15,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 from infra.control.runs import Run
 from infra.lake import files, table_paths
-from infra.lake.arrow_types import arrow_type
 from infra.settings import Settings
+from infra.spark.collected_rows import schema_of, table_of
 from infra.spark.session import is_java_class
 
 MAX_INPUT_BYTES = 32 * 1024 * 1024  # of one epoch's input files; more records do not pass through the driver
 MAX_RESULT_BYTES = 192 * 1024 * 1024  # of all results of an epoch, which this process collects
-_TOO_LARGE = ("ResultTooLarge", "spark.driver.maxResultSize", "OutOfMemoryError")
 _KEEPS_RESULTS = ("Exchange", "InMemoryTable", "Subquery", "Reused")
 
 
@@ -31,11 +30,6 @@ class CachedPlan:
 
     rdd: Any
     schema: pa.Schema
-
-
-def is_too_large(error: Exception) -> bool:
-    """Whether Spark failed because a result is too large for the driver; executors can write it."""
-    return any(word in str(error) for word in _TOO_LARGE)
 
 
 def create_inbox(settings: Settings, run: Run) -> str:
@@ -63,8 +57,7 @@ def plan_query(frame: DataFrame) -> CachedPlan | None:
     plan = jdf.queryExecution().executedPlan()
     if any(word in plan.toString() for word in _KEEPS_RESULTS):
         return None
-    schema = pa.schema([(field.name, arrow_type(field.dataType.simpleString())) for field in frame.schema])
-    return CachedPlan(jdf.toArrowBatchRdd(plan).toJavaRDD(), schema)
+    return CachedPlan(jdf.toArrowBatchRdd(plan).toJavaRDD(), schema_of(frame))
 
 
 def run_plans(spark: SparkSession, plans: Sequence[CachedPlan]) -> list[pa.Table]:
@@ -75,14 +68,9 @@ def run_plans(spark: SparkSession, plans: Sequence[CachedPlan]) -> list[pa.Table
     # Tasks of a job without a SQL execution see the session's settings only as local properties.
     spark.sparkContext.setLocalProperty("spark.sql.session.timeZone", "UTC")
     jobs = [_limited(spark, plan.rdd).collectAsync() for plan in plans]
-    return [_table(plan.schema, job.get()) for plan, job in zip(plans, jobs, strict=True)]
+    return [table_of(job.get(), plan.schema) for plan, job in zip(plans, jobs, strict=True)]
 
 
 def _limited(spark: SparkSession, batches: Any) -> Any:
     limit: Any = spark._jvm.org.apache.spark.sql.lk.ResultLimit  # type: ignore[union-attr]
     return limit.of(batches, MAX_RESULT_BYTES) if is_java_class(limit) else batches
-
-
-def _table(schema: pa.Schema, messages: Sequence[Any]) -> pa.Table:
-    batches = [pa.ipc.read_record_batch(pa.py_buffer(bytes(message)), schema) for message in messages]
-    return pa.Table.from_batches(batches, schema)

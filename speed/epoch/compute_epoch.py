@@ -33,7 +33,8 @@ from infra.control.runs import Run
 from infra.kafka.spark_source import read_spans
 from infra.library_errors import first_line, root_cause
 from infra.settings import Settings
-from speed.epoch.cached_plan import MAX_RESULT_BYTES, is_too_large
+from infra.spark.collected_rows import is_too_large
+from speed.epoch.cached_plan import MAX_RESULT_BYTES
 from speed.epoch.epoch_results import EpochResults, require_all_offsets, require_same_counts
 from speed.epoch.keyed_units import plan_units
 from speed.epoch.offset_log import PlannedEpoch

@@ -27,11 +27,11 @@ from core.view import Keyed
 from infra.control.runs import Run
 from infra.lake import data_files, delta, parquet_scan, table_paths
 from infra.settings import Settings
+from infra.spark.collected_rows import is_too_large
 from speed.epoch import kept_events
 from speed.epoch.cached_plan import (
     CachedPlan,
     create_inbox,
-    is_too_large,
     plan_query,
     read_input,
     run_plans,

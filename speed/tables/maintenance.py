@@ -132,8 +132,7 @@ class Maintenance:
     def _fold(self, folding: Folding, epoch: int) -> None:
         """Folds one range, and adds itself again while there may be more, behind the tasks that wait."""
         if fold(self.spark, folding, epoch, self._boundaries.ends(Name(folding.view.name))):
+            # Many folds may follow each other while no epoch needs a compaction.
             if compaction.commits_since_checkpoint(folding.path, COMPACT_EPOCHS) == COMPACT_EPOCHS:
-                compaction.checkpoint(
-                    folding.path
-                )  # many folds may follow each other while no epoch needs a compaction
+                compaction.checkpoint(folding.path)
             self._add(("fold", folding.view.name), epoch, partial(self._fold, folding, epoch))

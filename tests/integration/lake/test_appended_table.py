@@ -183,8 +183,9 @@ def test_a_column_of_a_newer_program_is_null(path: str) -> None:
 
 
 def test_a_table_with_newer_features_is_left_to_delta_rs(path: str) -> None:
+    opened = AppendedTable(path)  # before the table has them
     delta.table(path).alter.add_feature(TableFeatures.ChangeDataFeed, allow_protocol_versions_increase=True)
-    assert AppendedTable(path).append_once(rows(1), "a", 1, LEASE) == 2
+    assert opened.append_once(rows(1), "a", 1, LEASE) == 2
     entry = json.loads(Path(path, delta_log.entry(2)).read_bytes().splitlines()[0])
     assert entry["commitInfo"]["engineInfo"].startswith("delta-rs:")
     assert epochs(path) == [1]

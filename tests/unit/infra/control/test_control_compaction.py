@@ -64,7 +64,7 @@ def test_a_commit_stands_when_the_table_cannot_be_compacted(
     def refuse(*_: object, **__: object) -> None:
         raise DeltaError("planted")
 
-    monkeypatch.setattr(compaction, "compact", refuse)
+    monkeypatch.setattr(compaction, "compact_and_checkpoint", refuse)
     names = [Name(f"b{number:06d}") for number in range(1, 13)]
     with locks.hold(settings, "control") as lease:
         for name in names:
