@@ -21,12 +21,17 @@ class Name(str):
 
     def __new__(cls, text: str) -> Name:
         """Validates ``text``; there is no other way to create a Name."""
-        if len(text) > _LONGEST or not _PATTERN.match(text):
+        if not is_name(text):
             raise Usage(
                 f"{text[:80]!r} is not a name",
                 fix="use lower-case letters, digits and single underscores, a letter first, at most 60 characters",
             )
         return super().__new__(cls, text)
+
+
+def is_name(text: str) -> bool:
+    """Whether a text is a Name."""
+    return len(text) <= _LONGEST and _PATTERN.match(text) is not None
 
 
 def joined(left: Name, right: Name) -> str:

@@ -6,7 +6,7 @@ A path is given only of a lake that this program can read.
 from __future__ import annotations
 
 from core.errors import Refused
-from core.identifiers import Name, joined
+from core.identifiers import Name, is_name, joined
 from infra.lake import files, lake_format, object_store
 from infra.settings import Settings
 
@@ -63,7 +63,8 @@ def tables(settings: Settings) -> tuple[str, ...]:
 
 
 def _folders(path: str) -> tuple[Name, ...]:
-    return tuple(map(Name, files.folders(path)))
+    """The folders that this program can have made; Trino leaves others after a CREATE TABLE that failed."""
+    return tuple(Name(folder) for folder in files.folders(path) if is_name(folder))
 
 
 def batch(settings: Settings, view: Name, build: Name) -> str:

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from deltalake import write_deltalake
 
 from core.errors import Refused
 from infra.lake import delta, idempotent_writes, large_rows
@@ -45,6 +46,16 @@ def test_values_of_a_row_group_without_such_rows_are_not_read(tmp_path: Path) ->
     assert list(large_rows.rows(path, ["number"], ["value"], pc.field("number") == 5)) == [{"number": 5, "value": b"5"}]
     with pytest.raises(Refused, match="damaged"):
         list(large_rows.rows(path, ["number"], ["value"], pc.field("number") == 10))
+
+
+def test_rows_of_files_without_the_partition_column_have_its_value_from_the_log(tmp_path: Path) -> None:
+    """delta-rs writes data files without partition columns, as Delta's protocol has it."""
+    path = str(tmp_path / "parted")
+    write_deltalake(path, pa.table({"number": [1, 2, 3], "value": [b"a", b"b", b"c"]}, SCHEMA), partition_by=["number"])
+    (first, *_) = delta.table(path).file_uris()
+    assert pq.ParquetFile(first).schema_arrow.names == ["value"]
+    rows = list(large_rows.rows(path, ["number"], ["value"], pc.field("number") >= 2))
+    assert sorted(rows, key=lambda row: row["number"]) == [{"number": 2, "value": b"b"}, {"number": 3, "value": b"c"}]
 
 
 def numbers_of(file: Path) -> list[int]:
