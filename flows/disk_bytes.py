@@ -11,6 +11,6 @@ _NAMES = {"batch": "builds", "speed": "partial rows", "control": "control tables
 
 def disk_bytes(settings: Settings) -> dict[str, int]:
     """Bytes by part: the log of all local brokers, archive, builds, partial rows, control tables, checkpoints."""
-    log = sum(files.size(str(broker.folder)) for broker in settings.brokers)
-    lake = {_NAMES.get(part, part): files.size(f"{settings.lake_root}/{part}") for part in _PARTS}
-    return {"log": log, **lake, "checkpoints": files.size(settings.checkpoint_root)}
+    log = sum(files.disk_use(str(broker.folder)) for broker in settings.brokers)
+    lake = {_NAMES.get(part, part): files.disk_use(f"{settings.lake_root}/{part}") for part in _PARTS}
+    return {"log": log, **lake, "checkpoints": files.disk_use(settings.checkpoint_root)}

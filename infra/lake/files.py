@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from infra.lake import object_store
 from infra.retry import retry_on
 
 _MADE_MEANWHILE = 5.0  # seconds
+_BLOCK = 512  # bytes of st_blocks, whatever the file system's blocks are
 
 
 def filesystem(place: str) -> tuple[fs.FileSystem, str]:
@@ -62,16 +64,23 @@ def parquet_batches(path: str) -> Iterator[pa.Table]:
 def size(path: str) -> int:
     """The size of all files below a folder, in bytes; local ones folder by folder, as there may be millions."""
     if path.startswith("/"):
-        return sum(_file_size(Path(folder, name)) for folder, _, names in os.walk(path) for name in names)
+        return sum(stat.st_size for stat in _stats(path))
     files, root = filesystem(path)
     return sum(info.size or 0 for info in entries(files, root, recursive=True) if info.type == fs.FileType.File)
 
 
-def _file_size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0  # deleted meanwhile
+def disk_use(path: str) -> int:
+    """The bytes that all files below a folder take on the disk: a sparse file, such as Kafka's index, takes fewer."""
+    if path.startswith("/"):
+        return sum(stat.st_blocks * _BLOCK for stat in _stats(path))
+    return size(path)
+
+
+def _stats(path: str) -> Iterator[os.stat_result]:
+    for folder, _, names in os.walk(path):
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):  # deleted meanwhile
+                yield Path(folder, name).stat()
 
 
 def sync(paths: Iterable[Path]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 
@@ -38,3 +39,14 @@ def test_a_folder_that_is_not_there_is_empty_and_one_that_is_has_its_files(tmp_p
     assert [entry.base_name for entry in files.entries(local, str(tmp_path))] == ["a"]
     assert sorted(entry.base_name for entry in files.entries(local, str(tmp_path), recursive=True)) == ["a", "b", "c"]
     assert files.size(str(tmp_path)) == 2
+
+
+def test_a_file_of_which_nothing_was_written_takes_nothing_of_the_disk(tmp_path: Path) -> None:
+    """Kafka reserves 10 MB for each index of a segment, of which it writes some KB."""
+    megabytes = 1024 * 1024
+    with (tmp_path / "index").open("wb") as index:
+        index.truncate(10 * megabytes)
+    (tmp_path / "log").write_bytes(os.urandom(megabytes))
+    files.sync([tmp_path / "log"])  # a file system may give blocks as late as that
+    assert files.size(str(tmp_path)) == 11 * megabytes
+    assert megabytes <= files.disk_use(str(tmp_path)) < 2 * megabytes
