@@ -13,8 +13,11 @@ from collections.abc import Iterator, Sequence
 from re import _constants, _parser  # type: ignore[attr-defined]
 from typing import Any
 
-from core.topic import Lines, Topic
-from core.validation.mistake import Mistake
+from core.route import Route
+from core.topic import Field, Lines, Topic
+from core.validation.mistake import Mistake, mistake_in
+from core.view import View
+from infra.definitions.sql_patterns import sql_patterns
 
 _SECONDS = 0.05  # for one text; a pattern of linear time takes microseconds
 _REPEATS = range(1, 48)  # in small steps, as each may multiply the time
@@ -29,16 +32,20 @@ _GROUPS = (_constants.SUBPATTERN, _constants.ASSERT, _constants.ASSERT_NOT, _con
 _LETTERS = (_constants.LITERAL, _constants.NOT_LITERAL)
 
 
-def pattern_mistakes(definition: object) -> Iterator[Mistake]:
-    """The patterns of a topic that a short record could make take very long."""
-    if not isinstance(definition, Topic):
-        return
-    line = definition.format.pattern if isinstance(definition.format, Lines) else ""
-    patterns = [("Lines", "", line), *(("Field", field.name, field.pattern or "") for field in definition.fields)]
-    for kind, name, pattern in patterns:
+def pattern_mistakes(definition: Topic | View | Route) -> Iterator[Mistake]:
+    """The patterns of a definition, also those in its SQL, that a short record could make take very long."""
+    for part, pattern in [*_declared(definition), *sql_patterns(definition)]:
         if text := slow_text(pattern):
             what = f"the pattern takes exponential or cubic time, for example for {text!r}; make its repeats possessive"
-            yield Mistake(kind, name, what)
+            yield mistake_in(part, what)
+
+
+def _declared(definition: Topic | View | Route) -> Iterator[tuple[Lines | Field, str]]:
+    """The patterns of lines and of fields."""
+    if isinstance(definition, Topic):
+        if isinstance(definition.format, Lines):
+            yield definition.format, definition.format.pattern
+        yield from ((field, field.pattern) for field in definition.fields if field.pattern)
 
 
 def slow_text(pattern: str) -> str | None:

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from core.topic import Field, Lines
+from core.route import Output, Route, When
+from core.topic import Field, Lines, Rule
 from infra.definitions.slow_patterns import pattern_mistakes, slow_text
-from views import access_log
+from views import access_log, trades_by_day
 from views.programs import service_log
 
 SLOW = [
@@ -83,6 +84,34 @@ def test_the_patterns_that_ship_pass() -> None:
     assert isinstance(access_log.TOPIC.format, Lines)
     assert slow_text(access_log.TOPIC.format.pattern) is None
     assert [field.pattern and slow_text(field.pattern) for field in service_log.TOPIC.fields] == [None] * 3
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "page RLIKE '(a+)+b'",
+        r"page rlike '^(\\d+)+$'",
+        r"regexp_extract(page, r'(\w+\s?)*:', 1)",
+        "regexp_replace(page, \"([^,]+,?)+\", '') = ''",
+        "size(split(page, '(a|aa)+')) > 3",
+    ],
+)
+def test_a_slow_pattern_in_the_sql_of_a_view_a_rule_or_a_route_is_refused(sql: str) -> None:
+    view = replace(trades_by_day.VIEW, where=sql)
+    topic = replace(access_log.TOPIC, rules=(Rule("size_is_small", sql),))
+    route = Route("copies", ("access_log",), (Output("copied", (When("access_log", sql),)),))
+    for definition, kind in ((view, "Rollup"), (topic, "Rule"), (route, "When")):
+        (mistake,) = pattern_mistakes(definition)
+        assert mistake.kind == kind
+        assert "the pattern takes exponential or cubic time" in mistake.text
+
+
+@pytest.mark.parametrize(
+    "where", ["host = '(a+)+'", r"page RLIKE '^/(images|js)/[^/]+\\.png$'", "page RLIKE 'unclosed", "host IS NULL"]
+)
+def test_ordinary_patterns_and_texts_of_sql_pass(where: str) -> None:
+    assert list(pattern_mistakes(replace(trades_by_day.VIEW, where=where))) == []
+    assert list(pattern_mistakes(replace(trades_by_day.VIEW, comment="RLIKE '(a+)+'"))) == []
 
 
 def test_a_topic_with_a_slow_pattern_is_refused_with_a_text() -> None:
