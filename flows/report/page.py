@@ -21,6 +21,7 @@ from flows.report.chart_style import LABELS
 from flows.report.cost_grid import cost_grid
 from flows.report.plots import Plot
 from flows.report.question_tables import QuestionTable, anchor, question_table, series_key, spread
+from flows.study.study_plan import study_command
 from infra.html_templates import html_templates
 
 MOST_RAW_ROWS = 200  # in the page; more are in the raw files only
@@ -35,6 +36,7 @@ class Answer:
     table: QuestionTable
     count: int
     raw: Sequence[Measurement]
+    command: str
 
 
 def render(
@@ -73,16 +75,14 @@ def _answers(measurements: Sequence[Measurement]) -> list[Answer]:
     raw: dict[str, list[Measurement]] = {question.id: [] for question in QUESTIONS}
     for row in measurements:
         raw[row.question].append(row)
-    return [
-        Answer(
-            question,
-            question_table(question, in_short(raw[question.id])),
-            len(raw[question.id]),
-            raw[question.id] if len(raw[question.id]) <= MOST_RAW_ROWS else (),
-        )
-        for question in QUESTIONS
-        if raw[question.id]
-    ]
+    return [_answer(question, raw[question.id]) for question in QUESTIONS if raw[question.id]]
+
+
+def _answer(question: Question, rows: Sequence[Measurement]) -> Answer:
+    sizes, repeat = sorted({row.size for row in rows}), max(row.repetition for row in rows)
+    shown = rows if len(rows) <= MOST_RAW_ROWS else ()
+    again = study_command(sizes, repeat, [question.section])
+    return Answer(question, question_table(question, in_short(rows)), len(rows), shown, again)
 
 
 def _by_group(answers: Iterable[Answer]) -> Mapping[str, list[Answer]]:

@@ -60,9 +60,7 @@ class StudyPlan:
     @property
     def command(self) -> str:
         """The command that measures what is missing of this plan."""
-        sizes = ",".join(f"{size / 10**6:g}" for size in self.sizes)
-        sections = () if self.sections == SECTIONS else self.sections
-        return " ".join(["lk study", f"--sizes {sizes}", f"--repeat {self.repeat}", *sections])
+        return study_command(self.sizes, self.repeat, () if self.sections == SECTIONS else self.sections)
 
     def instances(self) -> Iterator[StudyInstance]:
         """Every instance; the mode that is measured first alternates."""
@@ -75,6 +73,12 @@ class StudyPlan:
         """The sections that are measured on an instance, in order."""
         is_smallest = planned.size == min(self.sizes)
         return [name for name in SECTIONS if name in self.sections and (is_smallest or name not in _ONLY_SMALLEST)]
+
+
+def study_command(sizes: Sequence[int], repeat: int, sections: Sequence[str]) -> str:
+    """The command that measures these sections."""
+    millions = ",".join(f"{size / 10**6:g}" for size in sizes)
+    return " ".join(["lk study", f"--sizes {millions}", f"--repeat {repeat}", *sections])
 
 
 def rows_file(folder: Path, planned: StudyInstance, section: str) -> Path:

@@ -89,7 +89,10 @@ def test_every_question_has_its_text_its_method_its_command_and_its_raw_rows(tex
         shown = article.replace("<code>", "`").replace("</code>", "`").replace("&#39;", "'")
         assert question.text in shown
         assert question.how in shown
-        assert f"`lk study {question.section}`" in shown
+        sizes = ",".join(
+            str(size // 1_000_000) for size in sorted({r.size for r in study() if r.question == question.id})
+        )
+        assert f"`lk study --sizes {sizes} --repeat 5 {question.section}`" in shown
         assert f"{count:,} rows" in shown
         assert f"where `question` is `{question.id}`" in shown
         assert (f"raw-{question.id}" in page.ids) == (count <= 200)
