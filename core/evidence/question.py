@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -29,3 +30,9 @@ class Question:
     axis: str = ""
     better: Better = "lower"
     modes: tuple[str, ...] = MODES
+
+
+def study_command(sizes: Sequence[int], repeat: int, sections: Sequence[str]) -> str:
+    """The command that measures these sections of the study."""
+    millions = ",".join(f"{size / 10**6:g}" for size in sizes)
+    return " ".join(["lk study", f"--sizes {millions}", f"--repeat {repeat}", *sections])

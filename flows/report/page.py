@@ -12,7 +12,7 @@ from core.evidence.comparison import CLEAR, ENOUGH
 from core.evidence.measurement import Measurement
 from core.evidence.origin import Origin
 from core.evidence.quantity import number, quantity
-from core.evidence.question import GROUPS, Question
+from core.evidence.question import GROUPS, Question, study_command
 from core.evidence.questions import BY_ID, QUESTIONS
 from core.evidence.recommendations import Recommendation
 from core.evidence.summary import Summary, in_short, not_measured
@@ -21,7 +21,6 @@ from flows.report.chart_style import LABELS
 from flows.report.cost_grid import cost_grid
 from flows.report.plots import Plot
 from flows.report.question_tables import QuestionTable, anchor, question_table, series_key, spread
-from flows.study.study_plan import study_command
 from infra.html_templates import html_templates
 
 MOST_RAW_ROWS = 200  # in the page; more are in the raw files only

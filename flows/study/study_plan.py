@@ -8,6 +8,7 @@ from pathlib import Path
 
 from core.errors import Usage
 from core.evidence.measurement import MODES
+from core.evidence.question import study_command
 from infra import study_files
 
 # In this order on each instance; the first is measured while the mode is deployed.
@@ -73,12 +74,6 @@ class StudyPlan:
         """The sections that are measured on an instance, in order."""
         is_smallest = planned.size == min(self.sizes)
         return [name for name in SECTIONS if name in self.sections and (is_smallest or name not in _ONLY_SMALLEST)]
-
-
-def study_command(sizes: Sequence[int], repeat: int, sections: Sequence[str]) -> str:
-    """The command that measures these sections."""
-    millions = ",".join(f"{size / 10**6:g}" for size in sizes)
-    return " ".join(["lk study", f"--sizes {millions}", f"--repeat {repeat}", *sections])
 
 
 def rows_file(folder: Path, planned: StudyInstance, section: str) -> Path:
