@@ -45,7 +45,7 @@ def last_epoch_before(settings: Settings, id: Name, time: datetime) -> Epoch | N
     if committed is None:
         return None
     opened, last = committed
-    high, size, dataset = last, _BACK, delta.dataset(opened)
+    high, size, dataset = last, _BACK, delta.dataset(opened, ["number", "committed_at"])
     while high >= ARCHIVE_EPOCH:
         low = max(high - size + 1, ARCHIVE_EPOCH)
         number = pc.field("number")
@@ -100,7 +100,7 @@ def epoch_of_offset(settings: Settings, run: Run, partition: LogPartition, offse
     if committed is None:
         return EpochOfOffset()
     opened, last = committed
-    low, high, dataset = ARCHIVE_EPOCH if run.prefix.ends else 0, last, delta.dataset(opened)
+    low, high, dataset = ARCHIVE_EPOCH if run.prefix.ends else 0, last, delta.dataset(opened, ["number"])
     while low <= high:
         middle, near = (low + high) // 2, min((low + high) // 2 + _NEAR, high)
         rows = read_rows(opened, middle, middle, dataset, _ENDS) or read_rows(opened, middle, near, dataset, _ENDS)
@@ -116,7 +116,7 @@ def epoch_of_offset(settings: Settings, run: Run, partition: LogPartition, offse
 
 def last_row_where(opened: DeltaTable, last: int, column: str, holds: Callable[[Any], bool]) -> int:
     """The number of the last row for whose column a condition holds that holds for all rows before it."""
-    low, high, dataset = ARCHIVE_EPOCH, last, delta.dataset(opened)
+    low, high, dataset = ARCHIVE_EPOCH, last, delta.dataset(opened, ["number"])
     while low <= high:
         middle = (low + high + 1) // 2
         rows = read_rows(opened, middle, middle, dataset, [column])

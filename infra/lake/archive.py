@@ -124,10 +124,9 @@ def append_rows(archive: Archive, rows: pa.Table, app: str, note: str) -> None:
         if opened.version() != archive.version:
             raise TryAgain("another process landed meanwhile", where=archive.path, fix="run the command again")
         commit = CommitProperties({"userMetadata": note}, app_transactions=[Transaction(app, archive.version + 1)])
-        columns = [field.name for field in opened.schema().fields]
         write_deltalake(
             opened,
-            rows.select(columns),
+            idempotent_writes.with_columns_of(opened, rows),
             mode="append",
             commit_properties=commit,
             post_commithook_properties=delta.HOOKS,

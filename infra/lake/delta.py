@@ -11,9 +11,10 @@ import pyarrow as pa
 from deltalake import DeltaTable, PostCommitHookProperties, Schema, WriterProperties, write_deltalake
 from deltalake.exceptions import TableNotFoundError
 from pyarrow.fs import SubTreeFileSystem
+from pyarrow.parquet import filters_to_expression
 
 from core.errors import Refused
-from infra.lake import checksums, damage, delta_log, files
+from infra.lake import arrow_dataset, checksums, damage, delta_log, files
 from infra.lake.arrow_types import comparable_schema
 from infra.lake.object_store import SCHEME, delta_options, uri
 
@@ -126,15 +127,17 @@ def read_opened(opened: DeltaTable, columns: Sequence[str] | None = None, filter
     The file system of delta-rs is Python code: an Arrow thread that closes a file in it while the interpreter shuts
     down would abort the process.
     """
-    names = list(columns) if columns else None
-    with damage.naming_damage(_path(opened)):
-        return opened.to_pyarrow_table(columns=names, filters=filters, filesystem=_filesystem(opened))
+    where = filters_to_expression(filters) if isinstance(filters, list) else filters
+    return rows_in(opened, dataset(opened, arrow_dataset.compared(opened, where)), columns, where)
 
 
-def dataset(opened: DeltaTable) -> Any:
-    """An open table for several reads with ``rows_in``: Arrow reads the end of each of its files once."""
+def dataset(opened: DeltaTable, by: Iterable[str]) -> Any:
+    """An open table for several reads with ``rows_in``: Arrow reads the end of each of its files once.
+
+    Files without a row that a condition on the columns ``by`` asks for are not read.
+    """
     with damage.naming_damage(_path(opened)):
-        return opened.to_pyarrow_dataset(filesystem=_filesystem(opened))
+        return arrow_dataset.dataset(opened, _filesystem(opened), by)
 
 
 def rows_in(opened: DeltaTable, arrow_dataset: Any, columns: Sequence[str] | None, filters: Any) -> pa.Table:
@@ -157,7 +160,7 @@ def batches_one_by_one(path: str, columns: Sequence[str], filters: Any) -> Itera
 def batches_of(opened: DeltaTable, columns: Sequence[str], filters: Any, **ahead: int) -> Iterator[pa.RecordBatch]:
     """The rows of an open table that pass ``filters``, a few at a time; ``ahead`` as Arrow's scanner has it."""
     with damage.naming_damage(_path(opened)):
-        rows = opened.to_pyarrow_dataset(filesystem=_filesystem(opened))
+        rows = arrow_dataset.dataset(opened, _filesystem(opened), arrow_dataset.compared(opened, filters))
         adds = pa.table(opened.get_add_actions())
         sizes = zip(adds["size_bytes"].to_pylist(), adds["num_records"].to_pylist(), strict=True)
         batch_size = rows_at_once(sizes)

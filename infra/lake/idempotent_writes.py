@@ -96,8 +96,7 @@ def _write_once(
 
 def with_columns_of(opened: DeltaTable, rows: pa.Table) -> pa.Table:
     """The rows with the columns that a newer program has added to the table, null."""
-    columns = opened.schema().fields
-    if len(columns) == rows.num_columns:
+    if [field.name for field in opened.schema().fields] == rows.column_names:
         return rows
     stored = pa.schema(opened.schema().to_arrow())
     for field in stored:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset
 import pyarrow.parquet as pq
 
-from infra.lake import damage, delta, files
+from infra.lake import arrow_dataset, damage, delta, files
 
 _BATCH_ROWS = 256
 _BATCH_BYTES = 4 * 1024 * 1024
@@ -55,7 +55,8 @@ def rows(path: str, compared: Sequence[str], large: Sequence[str], where: pc.Exp
     file_system, root = files.filesystem(path)
     within = pa.fs.SubTreeFileSystem(root, file_system)
     with damage.naming_damage(path):
-        for fragment in opened.to_pyarrow_dataset(filesystem=within).get_fragments(filter=where):
+        files_of_table = arrow_dataset.dataset(opened, within, arrow_dataset.compared(opened, where))
+        for fragment in files_of_table.get_fragments(filter=where):
             groups = [group.id for group in fragment.subset(where, schema=declared).row_groups]
             values = pyarrow.dataset.get_partition_keys(fragment.partition_expression)
             file = _File(fragment.path, declared, {name: values[name] for name in partition_columns})

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from infra.lake import damage, delta, delta_log
+from infra.lake import arrow_dataset, damage, delta, delta_log
 
 _SNAPSHOTS: dict[str, TableSnapshot] = {}  # of local tables; an object store is asked each time
 
@@ -27,9 +27,9 @@ class TableSnapshot:
     entry: tuple[int, ...] | None  # of the file of its last commit: device, inode, size, time
 
     @cached_property
-    def dataset(self) -> Any:
-        """The files of the table for Arrow."""
-        return delta.dataset(self.table)
+    def _datasets(self) -> dict[tuple[str, ...], Any]:
+        """The files of the table for Arrow, by the columns that conditions compare."""
+        return {}
 
     @cached_property
     def columns(self) -> frozenset[str]:
@@ -38,7 +38,10 @@ class TableSnapshot:
 
     def rows(self, columns: Sequence[str], where: Any = None) -> pa.Table:
         """The rows that meet a condition."""
-        return delta.rows_in(self.table, self.dataset, columns, where)
+        by = arrow_dataset.compared(self.table, where)
+        if by not in self._datasets:
+            self._datasets[by] = delta.dataset(self.table, by)
+        return delta.rows_in(self.table, self._datasets[by], columns, where)
 
 
 def current(path: str) -> TableSnapshot | None:

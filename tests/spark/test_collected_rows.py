@@ -66,6 +66,12 @@ def test_rows_beyond_the_limit_are_not_collected(spark: SparkSession, monkeypatc
     assert collected(rows) is None
 
 
+def test_large_rows_are_counted_before_a_batch_of_them_is_in_memory(spark: SparkSession) -> None:
+    """An Arrow batch has up to 10,000 rows, of which those below have 600 MB. The limit is reached at the 560th."""
+    text = "if(id < 5000, repeat('x', 60000), raise_error('read too far'))"
+    assert collected(spark.range(0, 10_000, numPartitions=1).selectExpr(f"{text} AS text")) is None
+
+
 def test_an_error_of_the_query_is_raised(spark: SparkSession) -> None:
     with pytest.raises(PySparkException, match="CAST_INVALID_INPUT"):
         collected(spark.range(1).select(fn.lit("x").cast("int")))
