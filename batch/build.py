@@ -26,7 +26,7 @@ from infra.lake import checksums, delta, files, parquet_scan, table_paths
 from infra.lake.archive import Archive, rows_below
 from infra.progress_bar import bar
 from infra.settings import Settings
-from infra.spark.collected_rows import collected
+from infra.spark.collected_rows import collected, schema_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -200,7 +200,7 @@ def _write(view: View, rows: DataFrame, path: str, cut: Cut) -> int:
         delta.write_new(path, few)
     else:
         writer = rows.sortWithinPartitions(*keys).write.format("delta").option("maxRecordsPerFile", _FILE_ROWS)
-        writer.mode("error").save(path)
+        writer.options(**delta.statistics(schema_of(rows))).mode("error").save(path)
     checksums.record(path, delta.version(path))
     return delta.row_count(path)
 

@@ -29,6 +29,7 @@ from infra.settings import Settings
 
 _FILE = "checked-definitions.json"
 _PROGRAM = ("core", "infra")
+_KINDS = ("*.py", "*.scala", "*.lock")
 _DIGESTS = TypeAdapter(list[str])
 
 
@@ -72,7 +73,7 @@ def _without_generator(topic: Topic) -> Topic:
 
 
 def _program_digest(settings: Settings) -> str:
-    files = sorted(file for folder in _PROGRAM for file in (ROOT / folder).rglob("*.py"))
+    files = sorted(file for folder in _PROGRAM for kind in _KINDS for file in (ROOT / folder).rglob(kind))
     conf = repr(sorted(settings.spark_conf.items()))
     texts = [pyspark_files.version(), settings.decoder, settings.spark_master, conf]
     return _sha256([*texts, *(file.read_text("utf-8") for file in files)])

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from core.errors import TryAgain
-from infra.lake import checksums, delta, delta_log, idempotent_writes, log_entries
+from infra.lake import checksums, delta, delta_log, files, idempotent_writes, log_entries
 from infra.lake.fence import Fence
 
 _WRITER_VERSION = 2  # of Delta's protocol, which log_entries implements
@@ -67,11 +67,21 @@ class AppendedTable:
             add = add or log_entries.write_file(self.path, idempotent_writes.with_columns_of(self._table, rows))
             txns = {lease.app: lease.generation, app: number}
             if log_entries.commit(self.path, self._version + 1, add, txns):
+                self._require_newest(self._version + 1)
                 self._version += 1
                 self._txns |= txns
                 checksums.record(self.path, self._version)
                 return self._version
         raise TryAgain("other writers committed first, again and again", where=self.path, fix="run the command again")
+
+    def _require_newest(self, version: int) -> None:
+        """Raises TryAgain for a commit that no reader sees: after a long pause, it may be in a place of the log again.
+
+        Others have committed this version before, and deleted it with what a checkpoint made superfluous.
+        """
+        file_system, root = files.filesystem(self.path)
+        if delta_log.last_checkpoint(file_system, root) >= version:
+            raise TryAgain("another process has taken over meanwhile", where=self.path, fix="run the command again")
 
     def _append_by_delta_rs(self, rows: pa.Table, app: str, number: int, lease: Fence) -> int | None:
         written = idempotent_writes.append_once(self.path, rows, app, number, lease=lease, opened=self._table)

@@ -17,12 +17,14 @@ import pyarrow.dataset
 import pyarrow.fs
 from deltalake import DeltaTable
 
+from infra.lake.arrow_types import bounded_columns
+
 
 def dataset(opened: DeltaTable, file_system: pyarrow.fs.FileSystem, by: Iterable[str]) -> Any:
     """The files of an open table, for reads whose conditions compare the columns ``by``."""
     schema = pa.schema(opened.schema().to_arrow())
-    partitioned, compared = opened.metadata().partition_columns, [name for name in by if _is_exact(schema.field(name))]
-    names = {*partitioned, *(_bounded(opened, compared) if compared else ())}
+    partitioned, exact = opened.metadata().partition_columns, [name for name in by if name in bounded_columns(schema)]
+    names = {*partitioned, *(_bounded(opened, exact) if exact else ())}
     bounds = pa.schema([field for field in schema if field.name in names])
     files = opened.to_pyarrow_dataset(filesystem=file_system, schema=bounds)
     return pyarrow.dataset.FileSystemDataset(list(files.get_fragments()), schema, files.format, file_system)
@@ -32,12 +34,6 @@ def compared(opened: DeltaTable, condition: Any) -> tuple[str, ...]:
     """The columns that a condition names, and perhaps more; none without a condition."""
     text = "" if condition is None else str(condition)  # Arrow does not tell its columns in another way
     return tuple(field.name for field in opened.schema().fields if field.name in text)
-
-
-def _is_exact(field: pa.Field) -> bool:
-    """Whether bounds of this type are exact in the log: it has numbers with a fraction as floats."""
-    kinds = (pa.types.is_integer, pa.types.is_timestamp, pa.types.is_date, pa.types.is_string)
-    return any(is_kind(field.type) for is_kind in kinds)
 
 
 def _bounded(opened: DeltaTable, names: Iterable[str]) -> list[str]:

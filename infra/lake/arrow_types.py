@@ -45,6 +45,15 @@ _SCALARS: Mapping[str, pa.DataType] = {
 }
 
 
+def bounded_columns(schema: pa.Schema) -> list[str]:
+    """The columns whose smallest and largest values a Delta log has exactly: it has numbers with a fraction as floats.
+
+    Readers that compare decimals with such floats leave out files with the rows that they look for.
+    """
+    kinds = (pa.types.is_integer, pa.types.is_timestamp, pa.types.is_date, pa.types.is_string)
+    return [field.name for field in schema if any(is_kind(field.type) for is_kind in kinds)]
+
+
 def comparable_schema(schema: pa.Schema) -> list[tuple[str, str]]:
     """Names and types without what Delta does not keep, so that declared and stored schemas compare."""
     return [(field.name, _plain(field.type)) for field in schema]

@@ -52,12 +52,20 @@ def compact(
         return _compact(path, delta.table(path), size, lease, writer)
 
 
-def compact_and_checkpoint(path: str, size: int = _TARGET, lease: Fence | None = None) -> None:
-    """Runs OPTIMIZE and writes a checkpoint, with the table opened once; raises as ``compact`` does."""
+def compact_and_checkpoint(path: str, size: int = _TARGET, lease: Fence | None = None) -> int:
+    """Runs OPTIMIZE and writes a checkpoint, with the table opened once; returns its version, raises as ``compact``."""
     with delta.mutex(path), idempotent_writes.conflicts(path):
         opened = delta.table(path)
         _compact(path, opened, size, lease, delta.WRITER)
         _checkpoint(path, opened)
+    return int(opened.version())
+
+
+def has_commit_after(path: str, version: int) -> bool:
+    """Whether a table has a commit after the one of this version, from its log's names alone."""
+    file_system, root = files.filesystem(path)
+    info = file_system.get_file_info(f"{root}/{delta_log.entry(version + 1)}")
+    return bool(info.type == fs.FileType.File)
 
 
 def _checkpoint(path: str, opened: DeltaTable) -> None:

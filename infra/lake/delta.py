@@ -15,7 +15,7 @@ from pyarrow.parquet import filters_to_expression
 
 from core.errors import Refused
 from infra.lake import arrow_dataset, checksums, damage, delta_log, files
-from infra.lake.arrow_types import comparable_schema
+from infra.lake.arrow_types import bounded_columns, comparable_schema
 from infra.lake.object_store import SCHEME, delta_options, uri
 
 HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
@@ -23,6 +23,7 @@ HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=F
 WRITER = WriterProperties(compression="SNAPPY", max_row_group_size=5_000)
 _BATCH_BYTES = 256 * 1024  # on disk; a scan reads several batches ahead
 _BATCH_ROWS = 32_768
+_LONGEST_BOUND = 64  # bytes of a text in the statistics of a file
 _MUTEXES: dict[str, threading.RLock] = {}
 _MUTEXES_LOCK = threading.Lock()
 
@@ -60,7 +61,7 @@ def create(
     ``log_retention``, such as ``interval 1 hours``, is also the retention of deleted files; None is Delta's default.
     ``checkpoint_every`` is a number of commits; only writers with the checkpoint hook obey it.
     """
-    configuration = _retention(log_retention) if log_retention else {}
+    configuration = statistics(schema) | (_retention(log_retention) if log_retention else {})
     if checkpoint_every:
         configuration["delta.checkpointInterval"] = str(checkpoint_every)
     with mutex(path):
@@ -84,8 +85,21 @@ def create(
 
 def write_new(path: str, rows: pa.Table) -> None:
     """Creates a table that is written once, with these rows as its first version. Fails when there is one."""
-    writer = WriterProperties(compression="SNAPPY")  # large row groups: a reader of a build reads most of its rows
-    write_deltalake(uri(path), rows, mode="error", storage_options=delta_options(path), writer_properties=writer)
+    # Large row groups, as a reader of a build reads most of its rows; and no whole text of a megabyte in the log.
+    writer = WriterProperties(compression="SNAPPY", statistics_truncate_length=_LONGEST_BOUND)
+    write_deltalake(
+        uri(path),
+        rows,
+        mode="error",
+        configuration=statistics(rows.schema),
+        storage_options=delta_options(path),
+        writer_properties=writer,
+    )
+
+
+def statistics(schema: pa.Schema) -> dict[str, str]:
+    """The property of a new table that keeps bounds out of its log that would not be exact."""
+    return {"delta.dataSkippingStatsColumns": ",".join(bounded_columns(schema))}
 
 
 def set_retention(path: str, log_retention: str) -> None:

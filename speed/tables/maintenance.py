@@ -48,6 +48,7 @@ class Maintenance:
         self._clustered = schemas.clustered_paths(settings, catalog, run)
         self._compacted = [path for path in self.paths if path not in self._clustered]
         remove_left_folds(settings, run.id, lease)
+        self._compacted_at: dict[tuple[str, int], int] = {}  # (table, size of files) -> its version after that
         self._folds = [Folding(settings, run.id, catalog.view(view), lease) for view in sorted(run.views)]
         self._boundaries = FoldBoundaries(settings, run.id)
         self._due: dict[
@@ -117,8 +118,9 @@ class Maintenance:
             task()
 
     def _compact(self, path: str, size: int) -> None:
-        if compaction.commits_since_checkpoint(path, 1):
-            compaction.compact_and_checkpoint(path, size, self.lease)
+        last = self._compacted_at.get((path, size))
+        if last is None or compaction.has_commit_after(path, last):
+            self._compacted_at[path, size] = compaction.compact_and_checkpoint(path, size, self.lease)
 
     def _cluster(self, path: str, epoch: int) -> None:
         """Does some merges, and adds itself again while there may be more, behind the tasks that wait."""

@@ -222,6 +222,25 @@ def test_a_commit_that_fails_on_a_full_disk_leaves_nothing_in_the_log(
     assert epochs(path) == [1]
 
 
+def test_a_commit_into_a_gap_that_others_left_in_the_log_is_refused(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that stood still for an hour: meanwhile another one committed, and cleaned the log up."""
+    paused, commit = AppendedTable(path), log_entries.commit
+
+    def after_an_hour(table: str, version: int, add: dict[str, object], txns: dict[str, int]) -> bool:
+        monkeypatch.setattr(log_entries, "commit", commit)
+        for epoch in range(1, 4):
+            AppendedTable(path).append_once(rows(epoch), "b", epoch, Fence(Name("run_r1"), 4))
+        compaction.checkpoint(path)
+        for old in range(3):
+            Path(path, delta_log.entry(old)).unlink()
+        return commit(table, version, add, txns)
+
+    monkeypatch.setattr(log_entries, "commit", after_an_hour)
+    with pytest.raises(TryAgain, match="another process has taken over"):
+        paused.append_once(rows(9), "a", 9, LEASE)
+    assert epochs(path) == [1, 2, 3]
+
+
 def test_commits_since_the_checkpoint_are_counted_from_the_names_in_the_log(path: str) -> None:
     opened = AppendedTable(path)
     assert compaction.commits_since_checkpoint(path, 5) == 1  # the one that created the table

@@ -56,6 +56,20 @@ def test_all_are_checked_again_with_another_setting_of_spark(catalog: Catalog) -
     assert changed(catalog, ansi, of=catalog) == set(passed_checks.digests(SETTINGS, catalog))
 
 
+@pytest.mark.parametrize("file", ["core/view.py", "infra/spark/scala/RecordDecoder.scala", "infra/runtime/jars.lock"])
+def test_all_are_checked_again_with_another_program(
+    catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str
+) -> None:
+    monkeypatch.setattr(passed_checks, "ROOT", tmp_path)
+    changed_file = tmp_path / file
+    changed_file.parent.mkdir(parents=True)
+    changed_file.write_text("before", "utf-8")
+    before = passed_checks.digests(SETTINGS, catalog)
+    changed_file.write_text("after", "utf-8")
+    after = passed_checks.digests(SETTINGS, catalog)
+    assert set(before.values()).isdisjoint(after.values())
+
+
 def test_what_passed_is_kept_and_a_damaged_file_means_that_nothing_did(tmp_path: Path) -> None:
     settings = Settings(data=tmp_path)
     assert passed_checks.read_passed(settings) == frozenset()

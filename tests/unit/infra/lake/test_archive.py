@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable, write_deltalake
+from deltalake import DeltaTable, Schema, write_deltalake
 
 from core.cut import Cut
 from core.identifiers import Name
@@ -76,6 +76,18 @@ def test_an_archive_of_many_landings_is_merged_and_holds_every_offset_once(
     assert len(checksums.listed(path)) == 1, "a checkpoint merges the checksums of all landings"
     landed(path, 1, 200, 3)
     assert archive.read_archive(TOPIC, DECODER, path).ends == Cut.of({"trades": {0: 200, 1: 203}})
+
+
+def test_a_landing_leaves_a_column_null_that_a_newer_program_has_added(path: str) -> None:
+    newer = pa.schema([pa.field("newer", pa.string())])
+    delta.table(path).alter.add_columns(Schema.from_arrow(newer).fields)
+    row = {"_partition": 1, "_offset": 200, "_timestamp": AT, "event_time": None, "_value": b"200", "_headers": []}
+    before = archive.read_archive(TOPIC, DECODER, path)
+    archive.append_rows(before, pa.Table.from_pylist([row], COLUMNS), "land", "a note")
+    after = archive.read_archive(TOPIC, DECODER, path)
+    assert (before.ends.end("trades", 1), after.ends.end("trades", 1)) == (200, 201)
+    assert offsets(path)[-1] == (1, 200, b"200")
+    assert delta.read(path, ["newer"])["newer"].to_pylist() == [None] * 401
 
 
 def test_the_only_small_file_of_a_partition_merges_with_none(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -13,7 +14,7 @@ import pytest
 
 from core.identifiers import Name
 from core.measures import Column
-from infra.lake import compaction, delta, idempotent_writes, large_rows
+from infra.lake import compaction, delta, delta_log, idempotent_writes, large_rows
 from infra.lake.appended_table import AppendedTable
 from infra.lake.arrow_types import arrow_schema
 from infra.lake.fence import Fence
@@ -126,3 +127,19 @@ def test_a_file_whose_bounds_exclude_a_condition_is_not_read(tmp_path: Path, col
     assert delta.read(path, ["number"], where)["number"].to_pylist() == [5]
     with pytest.raises(Exception, match=r"damaged|missing"):
         delta.read(path, ["number"], pc.field(column) >= rows_of()[column][0])
+
+
+def test_a_build_has_no_bounds_that_are_not_exact_and_no_whole_text_in_its_log(tmp_path: Path) -> None:
+    """delta-rs writes a decimal's bounds as floats, with which other engines compare keys, and texts as they are."""
+    path = str(tmp_path / "build")
+    long_text = "x" * 1_000_000
+    delta.write_new(path, rows_of(long_text=long_text))
+    log = Path(path, delta_log.entry(0))
+    assert log.stat().st_size < 10_000
+    (add,) = [action["add"] for action in map(json.loads, log.read_text("utf-8").splitlines()) if "add" in action]
+    bounds = json.loads(add["stats"])["minValues"]
+    assert bounds.keys() == {"number", "small", "text", "long_text", "at", "far", "day"}
+    for name, value in (("price", ROW["price"]), ("long_text", long_text), ("text", "AAPL"), ("number", 5)):
+        where = pc.field(name) == pa.scalar(value, SCHEMA.field(name).type)
+        assert delta.read(path, ["number"], where)["number"].to_pylist() == [5], name
+        assert delta.read(path, ["number"], pc.field(name) >= pa.scalar(value, SCHEMA.field(name).type)).num_rows == 1
