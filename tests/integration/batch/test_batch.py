@@ -58,8 +58,15 @@ def check_exact(settings: Settings, catalog: Catalog, prefix: str, build_: Name,
         assert actual == {key: {name: row[name] for name in stored} for key, row in expected.items()}
 
 
-def test_a_build_of_the_landed_log_is_exact_and_all_of_it_can_be_repeated(stack: Settings, spark: SparkSession) -> None:
-    catalog = catalog_of(stack, "bone")
+@pytest.mark.parametrize("writer", ["delta_rs", "spark"])
+def test_a_build_of_the_landed_log_is_exact_and_all_of_it_can_be_repeated(
+    stack: Settings, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, writer: str
+) -> None:
+    if writer == "spark":  # as for many records
+        monkeypatch.setattr("batch.land._FEW", 0)
+        monkeypatch.setattr("batch.build._FEW", 0)
+    prefix = f"bone_{writer}"
+    catalog = catalog_of(stack, prefix)
     send(stack, catalog, 3_000, extra=POISON)
     claimed = claim(stack, catalog)
     assert (claimed.run, claimed.epoch, claimed.cut) == (None, -1, kafka_admin.end_offsets(stack, catalog.topics))
@@ -69,7 +76,15 @@ def test_a_build_of_the_landed_log_is_exact_and_all_of_it_can_be_repeated(stack:
     assert [(b.passed, b.ledger_ok, b.how) for b in built] == [(None, True, "full")] * 2
     built = passed(spark, stack, catalog, claimed)
     assert [(b.passed, b.ledger_ok, b.how) for b in built] == [(True, True, "full")] * 2
-    check_exact(stack, catalog, "bone", claimed.build, claimed.cut)
+    check_exact(stack, catalog, prefix, claimed.build, claimed.cut)
+    for view in catalog.views:
+        opened = delta.table(table_paths.batch(stack, view, claimed.build))
+        engine = "delta-rs" if writer == "delta_rs" else "Delta-Lake"
+        assert engine in opened.history(1)[0]["engineInfo"]
+        no_decimals = {field.name for field in opened.schema().fields if "decimal" not in str(field.type)}
+        bounded = opened.metadata().configuration["delta.dataSkippingStatsColumns"].split(",")
+        assert sorted(bounded) == sorted(no_decimals)
+        assert set(bounded) > {column.name for column in catalog.view(view).identifying_columns}
     assert claim(stack, catalog) == claimed
     assert land(spark, stack, catalog, claimed.cut)[0].spans == ()
     assert passed(spark, stack, catalog, claimed) == built
