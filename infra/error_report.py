@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import tempfile
@@ -16,6 +17,7 @@ from core.safe_text import several_lines
 from infra.library_errors import explained, unexpected
 
 _LARGEST_LOG = 4 * 1024 * 1024  # bytes
+_MOST_REPORTS = 20  # in the folder for temporary files, each a file of its own
 
 
 def reported(error: BaseException) -> LkError:
@@ -54,4 +56,18 @@ def _home_log() -> Path:
 def _temporary_log() -> Path:
     descriptor, path = tempfile.mkstemp(prefix="lk-errors-", suffix=".log")
     os.close(descriptor)
+    _delete_old_reports(Path(path).parent)
     return Path(path)
+
+
+def _delete_old_reports(folder: Path) -> None:
+    """Leaves the newest reports of this user: a scheduler repeats what fails, for years."""
+    times = {}
+    for log in folder.glob("lk-errors-*.log"):
+        with contextlib.suppress(OSError):  # another process deleted it
+            status = log.lstat()
+            if status.st_uid == os.getuid():
+                times[log] = status.st_mtime_ns
+    for log in sorted(times, key=lambda log: times[log])[:-_MOST_REPORTS]:
+        with contextlib.suppress(OSError):
+            log.unlink()

@@ -16,7 +16,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark import SparkContext
 
 from cli import root
-from infra import library_errors
+from infra import error_report, library_errors
 
 
 @pytest.mark.parametrize(
@@ -126,3 +126,26 @@ def test_an_error_is_logged_where_the_home_folder_cannot_be_written(
     (log,) = tmp_path.glob("lk-errors-*.log")
     assert str(log) in capsys.readouterr().err
     assert "Traceback" in log.read_text("utf-8")
+
+
+def test_reports_in_the_folder_for_temporary_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setattr(click, "get_app_dir", lambda _: str(tmp_path / "file" / "folder"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    answers = [error_report.write_report(KeyError(f"number {n}")) for n in range(50)]
+    logs = list(tmp_path.glob("lk-errors-*.log"))
+    assert len(logs) == 20
+    assert answers[-1] in {f"the stack trace is in {log}" for log in logs}
+    assert not [log for log in logs if "number 0'" in log.read_text("utf-8")]
+
+
+def test_a_large_log_of_reports_is_replaced_and_the_one_before_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(click, "get_app_dir", lambda _: str(tmp_path))
+    monkeypatch.setattr(error_report, "_LARGEST_LOG", 1_000)
+    for n in range(100):
+        error_report.write_report(KeyError(f"number {n}"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["lk-errors.log", "lk-errors.log.1"]
+    assert all(path.stat().st_size < 2_000 for path in tmp_path.iterdir())
+    assert "number 99'" in (tmp_path / "lk-errors.log").read_text("utf-8")
