@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -90,14 +91,17 @@ def _records(spark: SparkSession, topic: Topic, count: int) -> DataFrame:
 
 
 def _stream(spark: SparkSession, folder: Path) -> None:
-    table = str(folder / "table")
+    table, is_written = str(folder / "table"), threading.Event()
 
     def write(rows: DataFrame, _number: int) -> None:
         rows.write.format("delta").mode("append").save(table)
+        is_written.set()
 
     source = spark.readStream.format("rate-micro-batch").options(rowsPerBatch="10", numPartitions="1").load()
     stream = source.writeStream.foreachBatch(write).option("checkpointLocation", str(folder / "checkpoint"))
     query = stream.trigger(availableNow=True).start()
     query.awaitTermination(20)
+    while query.isActive and not is_written.wait(1):  # the first batch takes longer on a busy machine
+        pass
     query.stop()
     spark.read.format("delta").load(table).groupBy("timestamp").count().collect()
