@@ -23,7 +23,7 @@ from infra.lake.arrow_types import bounded_columns
 def dataset(opened: DeltaTable, file_system: pyarrow.fs.FileSystem, by: Iterable[str]) -> Any:
     """The files of an open table, for reads whose conditions compare the columns ``by``."""
     schema = pa.schema(opened.schema().to_arrow())
-    partitioned, exact = opened.metadata().partition_columns, [name for name in by if name in bounded_columns(schema)]
+    partitioned, exact = opened.metadata().partition_columns, {*by}.intersection(bounded_columns(schema))
     names = {*partitioned, *(_bounded(opened, exact) if exact else ())}
     bounds = pa.schema([field for field in schema if field.name in names])
     files = opened.to_pyarrow_dataset(filesystem=file_system, schema=bounds)

@@ -23,6 +23,7 @@ from infra.lake.leases import Lease
 from infra.local.log_files import shorten_logs
 from infra.settings import Settings
 from speed.tables import clustering, schemas
+from speed.tables.compactions import Compactions
 from speed.tables.fold import Folding, fold, remove_left_folds
 from speed.tables.fold_boundaries import FoldBoundaries
 
@@ -48,7 +49,7 @@ class Maintenance:
         self._clustered = schemas.clustered_paths(settings, catalog, run)
         self._compacted = [path for path in self.paths if path not in self._clustered]
         remove_left_folds(settings, run.id, lease)
-        self._compacted_at: dict[tuple[str, int], int] = {}  # (table, size of files) -> its version after that
+        self._compactions = Compactions(lease)
         self._folds = [Folding(settings, run.id, catalog.view(view), lease) for view in sorted(run.views)]
         self._boundaries = FoldBoundaries(settings, run.id)
         self._due: dict[
@@ -91,7 +92,7 @@ class Maintenance:
         if epoch % COMPACT_EPOCHS == 0:
             size = _LARGE_FILE if epoch // COMPACT_EPOCHS % 10 == 0 else _SMALL_FILE
             for path in self._compacted:
-                self._add((f"compact {size}", path), epoch, partial(self._compact, path, size))
+                self._add((f"compact {size}", path), epoch, partial(self._compactions.compact, path, size))
             for path in self._clustered:
                 self._add(("cluster", path), epoch, partial(self._cluster, path, epoch))
         often = self.settings.fold_epochs
@@ -116,11 +117,6 @@ class Maintenance:
                     return
                 _, task = self._due.pop(key)
             task()
-
-    def _compact(self, path: str, size: int) -> None:
-        last = self._compacted_at.get((path, size))
-        if last is None or compaction.has_commit_after(path, last):
-            self._compacted_at[path, size] = compaction.compact_and_checkpoint(path, size, self.lease)
 
     def _cluster(self, path: str, epoch: int) -> None:
         """Does some merges, and adds itself again while there may be more, behind the tasks that wait."""

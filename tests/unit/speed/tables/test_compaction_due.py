@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
-import pytest
 
 from core.identifiers import Name
 from infra.lake import compaction, delta, idempotent_writes
 from infra.lake.fence import Fence
-from speed.tables.maintenance import Maintenance
+from speed.tables.compactions import Compactions
 
 SIZE = 1024 * 1024
+LEASE = Fence(Name("run_r1"), 1)
 SCHEMA = pa.schema([("epoch", pa.int64())])
 
 
@@ -21,33 +21,25 @@ def append(path: str, *epochs: int) -> None:
         idempotent_writes.append_once(path, pa.table({"epoch": [epoch]}, SCHEMA), "test", epoch)
 
 
-@pytest.fixture
-def maintenance() -> Maintenance:
-    """Maintenance without Spark and a run, which a compaction does not need."""
-    own = Maintenance.__new__(Maintenance)
-    own.lease, own._compacted_at = Fence(Name("run_r1"), 1), {}  # type: ignore[assignment]
-    return own
-
-
-def test_a_checkpoint_of_others_puts_no_compaction_off(tmp_path: Path, maintenance: Maintenance) -> None:
-    path = str(tmp_path / "partials")
+def test_a_checkpoint_of_others_puts_no_compaction_off(tmp_path: Path) -> None:
+    path, compactions = str(tmp_path / "partials"), Compactions(LEASE)
     delta.create(path, SCHEMA)
     for first in (0, 20):
         append(path, *range(first, first + 20))
         compaction.checkpoint(path)  # as Spark and folds write them
-        maintenance._compact(path, SIZE)
+        compactions.compact(path, SIZE)
         assert len(delta.table(path).file_uris()) == 1
 
 
-def test_a_quiet_table_is_not_opened_again(tmp_path: Path, maintenance: Maintenance) -> None:
-    path = str(tmp_path / "partials")
+def test_a_quiet_table_is_not_opened_again(tmp_path: Path) -> None:
+    path, compactions = str(tmp_path / "partials"), Compactions(LEASE)
     delta.create(path, SCHEMA)
     append(path, 0, 1)
-    maintenance._compact(path, SIZE)
+    compactions.compact(path, SIZE)
     version, log = delta.version(path), sorted(Path(path, "_delta_log").iterdir())
-    maintenance._compact(path, SIZE)
+    compactions.compact(path, SIZE)
     assert (delta.version(path), sorted(Path(path, "_delta_log").iterdir())) == (version, log)
     append(path, 2)
-    maintenance._compact(path, SIZE)
+    compactions.compact(path, SIZE)
     assert len(delta.table(path).file_uris()) == 1
     assert sorted(delta.read(path)["epoch"].to_pylist()) == [0, 1, 2]
