@@ -12,10 +12,16 @@ from core.errors import Refused
 from core.evidence.measurement import Measurement
 from core.evidence.origin import Origin
 from infra import measurement_files
+from infra.project_files import COMMITTED_STUDY
 
 FOLDER = Path(".study")
 ROWS = "rows"  # below the folder of a study; beside it is the data of an instance that still runs
 ORIGIN = "study.json"
+
+
+def default_study() -> Path:
+    """The folder of a study that was made here; else the rows that the project comes with."""
+    return FOLDER if (FOLDER / ROWS).exists() else COMMITTED_STUDY
 
 
 def read_rows(study: Path) -> list[Measurement]:

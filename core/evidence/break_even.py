@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
-from math import inf, log, sqrt
+from math import log, sqrt
 
 from core.evidence.coefficients import Coefficients
 from core.evidence.cost_model import plan
 from core.evidence.measurement import MODES
-from core.evidence.workload import Prices, Workload
+from core.evidence.workload import LARGEST, SMALLEST, Prices, Workload
 
 RANGE = 1000  # the largest factor between today's value and the one that is looked for
 STEPS = 60  # in each direction, a factor of 1.12 each: so near to each other no two crossings are expected
@@ -77,7 +77,7 @@ def _break_even(setting: str, workload: Workload, prices: Prices, coefficients: 
     today = float(getattr(workload if setting in _OF_WORKLOAD else prices, setting))
     middle = today or 1.0
     steps = [middle * RANGE ** (step / STEPS) for step in range(-STEPS, STEPS + 1)]
-    values = [value for value in steps if value <= _LARGEST.get(setting, inf)]
+    values = [value for value in steps if SMALLEST <= value <= _LARGEST.get(setting, LARGEST)]
     dearer = map(lambda_is_dearer, values)
     crossings = [pair for pair, sides in zip(pairwise(values), pairwise(dearer), strict=True) if sides[0] != sides[1]]
     if not crossings:

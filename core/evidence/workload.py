@@ -10,6 +10,7 @@ HOURS_OF_A_MONTH = 730
 DAYS_OF_A_MONTH = HOURS_OF_A_MONTH / 24
 SECONDS_OF_A_DAY = 86_400
 SECONDS_OF_A_MONTH = HOURS_OF_A_MONTH * 3600
+SMALLEST, LARGEST = 1e-15, 1e15  # beyond these the sums of the model may overflow
 
 
 @dataclass(frozen=True)
@@ -68,5 +69,5 @@ def _check(values: Workload | Prices, *, may_be_zero: tuple[str, ...]) -> None:
     for name, value in asdict(values).items():
         lowest = "0 or more" if name in may_be_zero else "more than 0"
         # Written so that it refuses nan too.
-        if not (0 < value < float("inf") or (value == 0 and name in may_be_zero)):
-            raise Usage(f"{name} is {value:g}", fix=f"give a number, {lowest}")
+        if not (SMALLEST <= value <= LARGEST or (value == 0 and name in may_be_zero)):
+            raise Usage(f"{name} is {value:g}", fix=f"give a number, {lowest} and at most {LARGEST:g}")

@@ -17,7 +17,8 @@ _POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancest
 HEALTH = "/health"  # says nothing but that the page is there
 VEGA = "/static/vega.js"
 NAMES = frozenset({"127.0.0.1", "localhost"})
-_WORK = ("/trace", "/view/", "/page.json", VEGA)  # these read Kafka and the lake, start a process or ask Trino
+# These read Kafka, the lake or a study, start a process or ask Trino.
+_WORK = ("/trace", "/view/", "/plan", "/page.json", VEGA)
 _OTHER_SITES = ("cross-site", "same-site")  # of Sec-Fetch-Site: another port of this machine is the same site
 METRICS = "/metrics"  # numbers alone: what reads them need not read records
 _HOST = re.compile(r":\d{1,5}$")  # the port of a Host header

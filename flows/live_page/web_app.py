@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import socket
 import subprocess
-import threading
-from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import quote
 
 import uvicorn
 from fastapi import FastAPI, Request
-from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 from fastapi.staticfiles import StaticFiles
 from jinja2 import Environment
 
-from core.errors import LkError, Refused, TryAgain
-from core.safe_text import several_lines
-from flows.live_page import metrics, runbooks, words
+from core.errors import Refused
+from flows.live_page import metrics, runbooks, slow_pages, words
+from flows.live_page.answers import not_found, page_of, unavailable
 from flows.live_page.chart_library import ChartLibrary
 from flows.live_page.collector import Collector, Rendered
 from flows.live_page.guard import HEALTH, METRICS, NAMES, VEGA, Guard
 from flows.live_page.query_log import LARGEST, QueryLog
-from flows.live_page.trace_rows import page_with_rows
 from flows.live_page.view_page import ViewPages
 from infra import airflow_api
 from infra.html_templates import html_templates
@@ -62,7 +58,7 @@ def web_app(settings: Settings, collector: Collector) -> FastAPI:
     _add_live_page(app, settings, collector, templates)
     _add_numbers(app, collector)
     _add_views_and_runbooks(app, settings, collector, templates)
-    _add_traces(app, settings, templates)
+    slow_pages.add(app, settings, templates)
     _add_query_log(app, QueryLog(settings))
     app.mount("/static", StaticFiles(directory=_FOLDER / "static"))
     app.mount("/quality", _QualityPages(directory=data_docs_paths.folder(settings), html=True, check_dir=False))
@@ -76,7 +72,7 @@ def _add_live_page(app: FastAPI, settings: Settings, collector: Collector, templ
     @app.get("/")
     def index() -> HTMLResponse:
         collector.look()
-        return _page(templates.get_template("index.html").render(snapshot=collector.snapshot, links=_links(settings)))
+        return page_of(templates.get_template("index.html").render(snapshot=collector.snapshot, links=_links(settings)))
 
     @app.get("/page.json")
     async def page(request: Request) -> Response:
@@ -92,7 +88,7 @@ def _add_live_page(app: FastAPI, settings: Settings, collector: Collector, templ
         try:
             return _answer(request, Rendered.of(await charts.script()), "text/javascript")
         except (OSError, subprocess.SubprocessError) as error:
-            return _unavailable(f"the charts have no library: {error}")
+            return unavailable(f"the charts have no library: {error}")
 
 
 def _add_numbers(app: FastAPI, collector: Collector) -> None:
@@ -121,48 +117,15 @@ def _add_views_and_runbooks(app: FastAPI, settings: Settings, collector: Collect
         try:
             shown = views.page(name, collector.snapshot)
         except Refused as error:
-            return _not_found(error)
-        return _page(templates.get_template("view.html").render(page=shown, at=collector.snapshot.at))
+            return not_found(error)
+        return page_of(templates.get_template("view.html").render(page=shown, at=collector.snapshot.at))
 
     @app.get(runbooks.PATH + "/{name}")
     def what_to_do(name: str) -> Response:
         shown = runbooks.runbook(RUNBOOKS, name)
         if shown is None:
             return PlainTextResponse("there is no such runbook\n", 404)
-        return _page(templates.get_template("runbook.html").render(page=shown))
-
-
-def _add_traces(app: FastAPI, settings: Settings, templates: Environment) -> None:
-    """The page of a record, without and with its rows in views."""
-    one_trace = threading.Lock()  # each one reads Kafka and the lake
-    one_with_rows = threading.Lock()  # each one starts Spark
-
-    def record_page(alone: threading.Lock, read: Callable[[], object]) -> Response:
-        if not alone.acquire(blocking=False):  # a thread that waits is missing for the other pages
-            return _unavailable("another record is being read now: try again in some seconds")
-        try:
-            shown = read()
-        except TryAgain as error:
-            return _unavailable(str(error))
-        except LkError as error:
-            return _not_found(error)
-        finally:
-            alone.release()
-        return _page(templates.get_template("trace.html").render(page=shown))
-
-    @app.get("/trace/{topic}/{partition}/{offset}")
-    def trace(topic: str, partition: int, offset: int) -> Response:
-        from flows.live_page.trace_page import trace_page  # imports Spark's types, which other pages do not need
-
-        return record_page(one_trace, lambda: trace_page(settings, topic, partition, offset))
-
-    @app.get("/trace/{topic}/{partition}/{offset}/rows")
-    def rows(topic: str, partition: int, offset: int) -> Response:
-        return record_page(one_with_rows, lambda: page_with_rows(settings, topic, partition, offset))
-
-    @app.get("/trace")
-    def find(topic: str, partition: int, offset: int) -> Response:
-        return RedirectResponse(f"/trace/{quote(topic, safe='')}/{partition}/{offset}")
+        return page_of(templates.get_template("runbook.html").render(page=shown))
 
 
 def _add_query_log(app: FastAPI, query_log: QueryLog) -> None:
@@ -188,19 +151,6 @@ class _QualityPages(StaticFiles):
         response = super().file_response(*arguments, **named)  # type: ignore[arg-type]
         response.headers["content-security-policy"] = _QUALITY_POLICY
         return response
-
-
-def _page(html: str) -> HTMLResponse:
-    """A page; a file name in it may be no text of UTF-8."""
-    return HTMLResponse(html.encode("utf-8", "backslashreplace"))
-
-
-def _not_found(error: LkError) -> PlainTextResponse:
-    return PlainTextResponse(f"{several_lines(str(error))}\n", 404)
-
-
-def _unavailable(text: str) -> Response:
-    return PlainTextResponse(f"{several_lines(text)}\n", 503, {"retry-after": "10"})
 
 
 def _answer(request: Request, rendered: Rendered, media_type: str) -> Response:

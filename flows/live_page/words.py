@@ -6,7 +6,7 @@ from datetime import datetime
 
 from core.evidence.quantity import number
 from core.unix_time import utc_text
-from flows.plan.plan_tables import duration
+from flows.plan.plan_texts import duration
 
 UNKNOWN = "unknown"
 

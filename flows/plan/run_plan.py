@@ -54,11 +54,11 @@ class PlanReport:
 def run_plan(
     workload: Workload, prices: Prices, study: Path | None = None, *, study_cores: float = STUDY_CORES
 ) -> PlanReport:
-    """Plans both modes from the rows of ``study`` (default: that of this folder, else the project's).
+    """Plans both modes from the rows of ``study`` (default: ``default_study``).
 
     Raises Refused if there is no study, or if it measured too little.
     """
-    path = study or study_files.FOLDER
+    path = study or study_files.default_study()
     measurements = study_files.read_rows(path)
     coefficients = fit(measurements, study_cores)
     sizes = measured_sizes(measurements)

@@ -16,7 +16,7 @@ from core.evidence.question import GROUPS, Question, study_command
 from core.evidence.questions import BY_ID, QUESTIONS
 from core.evidence.recommendations import Recommendation
 from core.evidence.summary import Summary, in_short, not_measured
-from flows.plan.plan_tables import duration
+from flows.plan.plan_texts import duration
 from flows.report.chart_style import LABELS
 from flows.report.cost_grid import cost_grid
 from flows.report.plots import Plot

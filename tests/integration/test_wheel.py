@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.project_files import ACCESS_LOG, ROOT
+from infra.project_files import ACCESS_LOG, COMMITTED_STUDY, ROOT
 from tests.support.command import environment
 from tests.support.wheel import Installed, installed
 
@@ -32,19 +32,21 @@ def test_every_file_of_the_project_is_installed_and_found_there(wheel: Installed
     program = """
 import json
 from infra import project_files
-paths = (project_files.ROOT, project_files.DAGS, project_files.RUNBOOKS, project_files.ACCESS_LOG)
+paths = (project_files.ROOT, project_files.DAGS, project_files.RUNBOOKS, project_files.ACCESS_LOG,
+         project_files.COMMITTED_STUDY)
 print(json.dumps(list(map(str, paths))))
 """
     completed = subprocess.run(
         [wheel.python, "-c", program], cwd=wheel.folder, env=environment(), capture_output=True, text=True, check=True
     )
-    root, dags, runbooks, log = map(Path, json.loads(completed.stdout))
+    root, dags, runbooks, log, study = map(Path, json.loads(completed.stdout))
     assert root == wheel.packages
     for folder in PACKAGES:
         assert files(ROOT / folder) <= files(root / folder)
     assert files(dags) == files(ROOT / "dags")
     assert files(runbooks) == files(ROOT / "docs" / "runbooks")
     assert (log.read_bytes(), log.parent) == (ACCESS_LOG.read_bytes(), root / "infra" / "bundled" / "data")
+    assert (study.read_bytes(), root in study.parents) == (COMMITTED_STUDY.read_bytes(), True)
 
 
 def files(folder: Path) -> set[str]:

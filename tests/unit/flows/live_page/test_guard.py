@@ -49,7 +49,7 @@ def test_answers_and_refusals_forbid_what_comes_from_elsewhere(client: TestClien
 
 
 @pytest.mark.parametrize(
-    "path", ["/trace", "/trace/trades/0/7", "/trace/trades/0/7/rows", "/view/by_day", "/page.json"]
+    "path", ["/trace", "/trace/trades/0/7", "/trace/trades/0/7/rows", "/view/by_day", "/plan", "/page.json"]
 )
 def test_a_page_of_another_site_starts_no_work(path: str) -> None:
     app = FastAPI()

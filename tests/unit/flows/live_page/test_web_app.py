@@ -41,7 +41,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         assert state.go_on.wait(20)
         return PAGE
 
-    monkeypatch.setattr("flows.live_page.web_app.page_with_rows", read)
+    monkeypatch.setattr("flows.live_page.slow_pages.page_with_rows", read)
     monkeypatch.setattr("flows.live_page.trace_page.trace_page", read)
     return state
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from core.evidence.quantity import number
-from flows.plan.plan_tables import duration
+from flows.plan.plan_texts import duration
 from flows.report.write_report import report
 from tests.support.command import here, write_config
 from tests.support.examples.planted_study import SIZES, planted

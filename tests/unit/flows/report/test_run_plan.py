@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import Refused
+from core.errors import Refused, Usage
 from core.evidence.coefficients import LIVE_RATE
 from core.evidence.workload import Prices, Workload
 from flows.measure import live_system
-from flows.plan.plan_tables import duration, show
+from flows.plan.plan_tables import show
+from flows.plan.plan_texts import duration
 from flows.plan.run_plan import run_plan
-from infra import measurement_files
-from infra.project_files import ROOT
+from infra import measurement_files, study_files
+from infra.project_files import COMMITTED_STUDY, ROOT
 from tests.support.command import here, write_config
 from tests.support.examples.planted_study import SIZES, planted
 
@@ -88,6 +89,29 @@ def test_the_verb_refuses_a_study_that_is_not_there_and_a_wrong_value(
     assert (absent.code, absent.json["fix"]) == (1, "run `lk study`, or name its folder with --study")
     wrong = here(config, "plan", "--study", str(study), "--late", "2", "--json")
     assert (wrong.code, wrong.json["error"]) == (2, "late_share is 2")
+
+
+@pytest.mark.parametrize("name", ["events_per_second", "history_days", "batches_per_day", "log_replicas"])
+def test_values_beyond_all_instances_are_wrong_and_end_no_plan_in_a_bug(study: Path, name: str) -> None:
+    of = Workload if hasattr(Workload, name) else Prices
+    for value in (1e300, 1e16, 1e-300):
+        with pytest.raises(Usage, match=f"{name} is "):
+            of(**{name: value})
+    for value in (1e15, 1e-15):
+        given = of(**{name: value})
+        report = run_plan(*((given, Prices()) if isinstance(given, Workload) else (Workload(), given)), study)
+        assert all(each.month > 0 for each in report.plans)
+
+
+def test_without_a_study_of_this_folder_the_committed_one_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert (study_files.default_study(), COMMITTED_STUDY) == (COMMITTED_STUDY, ROOT / "docs" / "report" / "raw.parquet")
+    assert len(study_files.read_rows(study_files.default_study())) > 1_000
+    measurement_files.write(study_files.FOLDER / study_files.ROWS / "planted.parquet", planted())
+    assert study_files.default_study() == study_files.FOLDER
+    assert run_plan(Workload(), Prices()).rows == len(planted())
 
 
 def test_the_live_load_is_that_of_the_study() -> None:
