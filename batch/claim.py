@@ -12,8 +12,7 @@ from core.errors import Refused, TryAgain
 from core.identifiers import Name
 from infra import faults
 from infra.control import locks, log_history, run_roles, runs
-from infra.control.builds import build_name
-from infra.control.claims import Claim, add_claim, claims_at, last_build, last_cuts
+from infra.control.claims import Claim, add_claim, claims_at, last_cuts, next_build
 from infra.control.manifest import ARCHIVE_EPOCH, last_epoch
 from infra.control.publications import last_done
 from infra.kafka import kafka_admin, log_checks
@@ -122,7 +121,7 @@ def _topics(settings: Settings, catalog: Catalog) -> list[Name]:
 
 def _claim(settings: Settings, catalog: Catalog, epoch_end: _EpochEnd, views: Sequence[Name]) -> Claim:
     return Claim(
-        build=build_name(last_build(settings) + 1),
+        build=next_build(settings),
         run=epoch_end.run,
         epoch=epoch_end.epoch,
         cut=epoch_end.cut,

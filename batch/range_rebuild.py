@@ -22,8 +22,7 @@ from core.validation.definition_change import definition_refusal
 from core.view import Rollup, Window
 from infra import faults
 from infra.control import locks
-from infra.control.builds import build_name, build_number
-from infra.control.claims import Claim, add_claim, read_claims
+from infra.control.claims import Claim, add_claim, next_build, read_claims
 from infra.control.pins import Pin
 from infra.lake import parquet_scan, table_paths
 from infra.lake.process_identity import current_user
@@ -53,7 +52,7 @@ def claim_range(
     with locks.hold(settings, "control") as lease:
         claims = read_claims(settings)
         new = Claim(
-            build=build_name(max((build_number(c.build) for c in claims), default=0) + 1),
+            build=next_build(settings),
             run=pin.run,
             epoch=pin.epoch,
             cut=pin.cut,

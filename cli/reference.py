@@ -23,7 +23,8 @@ _VERBS = f"""{_GENERATED}
 Every verb has `--help` and `--json`. `-c FILE` before the verb names the settings file.
 
 You can repeat every verb safely, except three: `lk produce` sends its records again, a second `lk rollback` without
-`--from` undoes the first, and `lk speed start --new` starts one more run each time.
+`--from` undoes the first, and `lk speed start --new` starts one more run
+each time, once the one before serves.
 
 | exit code | meaning |
 |---|---|

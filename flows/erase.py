@@ -29,6 +29,7 @@ from infra.lake import table_paths
 from infra.lake.process_identity import current_user
 from infra.personal import key_store
 from infra.settings import Settings
+from serving.erased_persons import counting_views
 from serving.publish import changed_since, in_kappa
 from speed.process import background
 from speed.quarantine import listing
@@ -107,7 +108,7 @@ def unfinished(settings: Settings, catalog: Catalog) -> tuple[str, ...]:
     if has_store and recorded - destroyed:
         problems.append(f"the key store may have keys of {len(recorded - destroyed)} erased persons: {AGAIN}")
     last = last_done(settings)
-    if last and last.seq <= erasures.last_counting(settings) and changed_since(last, catalog):
+    if last and set(counting_views(settings, catalog, last)) & catalog.views.keys():
         problems.append(f"publication {last.seq} may count persons who were erased since: {AGAIN}")
     return tuple(problems)
 

@@ -9,9 +9,11 @@ from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name
 from core.validation.definition_change import changed_definitions
+from flows import catching_up
 from flows.serving_lineage import serving_change
 from infra.control import run_roles, runs
-from infra.control.publications import last_done
+from infra.control.publications import has_served, last_done
+from infra.control.runs import Run
 from infra.settings import Settings
 from serving.promote import serve_run
 from serving.publish import changed_since, in_kappa
@@ -26,8 +28,9 @@ def start(settings: Settings, catalog: Catalog, *, new: bool = False) -> RunStat
     """Resumes and serves the current run, or with ``new`` a run from the published cut (from 0 if there is none).
 
     If the definition of a served view changed, the new run starts from the cut of a full build, and Lambda serves. The
-    run before it serves until the new run has reached it in every partition, and is then stopped. A run that a switch
-    left warm is started too. Raises Refused if the current run has other definitions than there are now.
+    run before it serves until the new run has reached it in every partition, and is then stopped. A repeated call goes
+    on with the new run while that still reads. A run that a switch left warm is started too. Raises Refused if the
+    current run has other definitions than there are now.
     """
     current = run_roles.current_run(settings)
     if new or current is None:
@@ -62,13 +65,43 @@ def published_cut(settings: Settings) -> Cut:
 
 
 def _start_new(settings: Settings, catalog: Catalog) -> RunState:
-    run = lifecycle.declare(settings, catalog, _start_cut(settings, catalog)).id
-    state = lifecycle.start(settings, run)
-    _serve(settings, catalog, run, "lk speed start --new")
+    _refuse_in_kappa(settings, catalog)
+    run = _waiting_run(settings, catalog) or lifecycle.declare(settings, catalog, _start_cut(settings, catalog))
+    state = lifecycle.start(settings, run.id)
+    catching_up.wait_until_read(settings, run)
+    _serve(settings, catalog, run.id, "lk speed start --new")
     for other, role in run_roles.roles(settings).items():
         if role in ("warm", "idle") and background.alive(settings, other):
             background.stop(settings, other)
     return state
+
+
+def _refuse_in_kappa(settings: Settings, catalog: Catalog) -> None:
+    last = last_done(settings)
+    if last and in_kappa(last, catalog) and not changed_since(last, catalog):
+        raise Refused(
+            "Kappa serves: a new run there is a replay",
+            where=f"publication {last.seq}",
+            fix="`lk replay start`, then `lk switch kappa`; or `lk switch lambda` first",
+        )
+
+
+def _waiting_run(settings: Settings, catalog: Catalog) -> Run | None:
+    """The last run that reads the log by today's definitions and never served: an earlier call ended before it could.
+
+    Another one would begin at the same cut and be further behind.
+    """
+    roles = run_roles.roles(settings)
+    waiting = [
+        run
+        for run in runs.read_runs(settings)
+        if (roles[run.id], run.kind) == ("idle", "live")
+        and run.views.keys() == catalog.views.keys()
+        and not changed_definitions(catalog, run.views, run.decoders)
+        and background.alive(settings, run.id)
+        and not has_served(settings, run.id)
+    ]
+    return waiting[-1] if waiting else None
 
 
 def _serve(settings: Settings, catalog: Catalog, run: Name, why: str) -> None:
@@ -85,17 +118,10 @@ def _with_warnings(settings: Settings, catalog: Catalog, state: RunState) -> Run
 
 def _start_cut(settings: Settings, catalog: Catalog) -> Cut:
     """The published cut; if a served view's definition changed, the cut of a build with today's definitions."""
-    last = last_done(settings)
-    if changed_since(last, catalog):
+    if changed_since(last_done(settings), catalog):
         from flows.batch_cycle import current_build  # imports Spark, which no other start needs
 
         return current_build(settings, catalog).cut
-    if last and in_kappa(last, catalog):
-        raise Refused(
-            "Kappa serves: a new run there is a replay",
-            where=f"publication {last.seq}",
-            fix="`lk replay start`, then `lk switch kappa`; or `lk switch lambda` first",
-        )
     return published_cut(settings)
 
 

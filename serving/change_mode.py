@@ -14,15 +14,15 @@ from core.validation.definition_change import changed_definitions, definition_re
 from infra.control import comparisons, locks, runs
 from infra.control.builds import read_builds
 from infra.control.comparisons import Comparison
-from infra.control.erasures import last_counting
 from infra.control.manifest import last_epoch
 from infra.control.pins import Mode
 from infra.control.publications import Publication
 from infra.control.run_endings import read_endings
 from infra.control.run_roles import rollback_target
 from infra.control.runs import Run
+from infra.lake import delta, table_paths
 from infra.settings import Settings
-from serving import hidden_columns, replace_views, view_sql
+from serving import erased_persons, hidden_columns, replace_views, view_sql
 from serving.promote import PATIENCE, caught_up
 from serving.publish import ServedNow, in_kappa, last_published, served_now
 from serving.recover import finish_open_intent
@@ -131,13 +131,8 @@ def _require_hidden(settings: Settings, catalog: Catalog, before: Publication) -
 
 
 def _require_erased(settings: Settings, catalog: Catalog, before: Publication) -> None:
-    """Raises Refused if the publication may count a person who was erased since: a view has another definition now."""
-    if before.seq > last_counting(settings):
-        return
-    views = [
-        view for view, pin in before.pins.items() if view not in catalog.views or pin.digest != catalog.digest(view)
-    ]
-    if views:
+    """Raises Refused if the publication may count a person who was erased since."""
+    if views := erased_persons.counting_views(settings, catalog, before):
         raise Refused(
             f"it may count erased persons in {', '.join(sorted(views))}: their definitions have changed since",
             where=f"publication {before.seq}",
@@ -156,10 +151,15 @@ def _require_rolled_back(last: Publication, leaving: int | None) -> Publication:
 
 
 def is_compared(settings: Settings, catalog: Catalog, run: Name) -> bool:
-    """Whether every view that the run can serve was compared, equal or not."""
+    """Whether every view that the run can serve was compared, equal or not, with a build that still exists."""
     declared, latest = runs.read_run(settings, run), comparisons.latest_by_view(settings, run)
     views = switchable_views(catalog, declared)
-    return bool(views) and all(view in latest and latest[view].digest == declared.views[view] for view in views)
+    return bool(views) and all(
+        view in latest
+        and latest[view].digest == declared.views[view]
+        and delta.exists(table_paths.batch(settings, view, latest[view].build))
+        for view in views
+    )
 
 
 def switchable_views(catalog: Catalog, run: Run) -> list[Name]:
@@ -201,7 +201,7 @@ def _refuse_ungated(settings: Settings, builds: Mapping[Name, Name]) -> None:
         raise Refused(
             f"views of the compared build have not passed the gate: {', '.join(missing)}",
             where=f"build {build}, control.builds",
-            fix=f"run `lk gate --build {build}`, then the switch again",
+            fix=f"run `lk gate --build {build}`, then the switch again; if the gate cannot judge it, `lk compare`",
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -11,8 +11,9 @@ from core.catalog import Catalog
 from core.errors import TryAgain
 from core.identifiers import Name, joined
 from infra.control import audit, check_results, locks, run_roles, runs
-from infra.control.builds import PassedBuild, add_built, build_number, passed_builds, read_builds
+from infra.control.builds import UNPROVEN_KEPT, PassedBuild, add_built, build_number, passed_builds, read_builds
 from infra.control.claims import read_claims
+from infra.control.comparisons import latest_by_view
 from infra.control.publications import Publication, last_done, open_intent
 from infra.control.run_endings import read_endings
 from infra.control.store import ControlTable
@@ -43,8 +44,8 @@ def clean_up(settings: Settings, catalog: Catalog) -> CleanupResult:
     It is safe to repeat.
 
     Keeps what a served view, the target of a rollback or an open intent names. Also keeps what may still be served:
-    the last build of each view that passed, and every build claimed since. Pages go with their build, but for those of
-    the build that was checked last.
+    the last build of each view that passed, the last ones that were built since, and those that prove a run which waits
+    for a switch. Pages go with their build, but for those of the build that was checked last.
     """
     table_paths.open_lake(settings)
     with locks.hold(settings, "control") as lease, locks.hold(settings, "batch") as batch:
@@ -68,8 +69,23 @@ def _kept(settings: Settings) -> set[Build]:
     last_passed = {row.view: row.build for row in passed}
     kept |= set(last_passed.items())
     kept |= _builds_of_idle_runs(settings, passed)
-    since = {view: build_number(build) for view, build in last_passed.items()}
-    return kept | {(v, b) for v, b in table_paths.builds(settings) if build_number(b) > since.get(v, 0)}
+    return kept | _compared_builds(settings) | _newest_unproven(settings, last_passed)
+
+
+def _newest_unproven(settings: Settings, last_passed: Mapping[Name, Name]) -> set[Build]:
+    """The last tables of each view that are newer than its last build that passed."""
+    newer: dict[Name, list[Name]] = {}
+    for view, build in sorted(table_paths.builds(settings), key=lambda table: build_number(table[1])):
+        if view not in last_passed or build_number(build) > build_number(last_passed[view]):
+            newer.setdefault(view, []).append(build)
+    return {(view, build) for view, builds in newer.items() for build in builds[-UNPROVEN_KEPT:]}
+
+
+def _compared_builds(settings: Settings) -> set[Build]:
+    """The builds that runs were compared with which a switch may still serve: they are its proof."""
+    waiting = [run for run, role in run_roles.roles(settings).items() if role in ("replay", "warm", "idle")]
+    latest = [comparison for run in waiting for comparison in latest_by_view(settings, run).values()]
+    return {(comparison.view, comparison.build) for comparison in latest}
 
 
 def _pinned_builds(publication: Publication | None) -> list[Build]:
@@ -103,9 +119,9 @@ def _unused_archives(settings: Settings, catalog: Catalog, builds: set[Name]) ->
 
 
 def _delete_build(settings: Settings, lease: Lease, view: Name, build: Name) -> tuple[str, int]:
-    """Marks a build as not publishable, unregisters it in Trino, then deletes its files."""
+    """Marks a build as not publishable and not built, unregisters it in Trino, then deletes its files."""
     for row in read_builds(settings, [build]):
-        if (row.view, row.passed) == (view, True):
+        if row.view == view and row.passed is not False:
             add_built(settings, lease, replace(row, passed=False, at=datetime.now(UTC)))
     if ("batch", joined(view, build)) in metastore.tables(settings, "batch"):
         metastore.unregister(settings, "batch", joined(view, build))

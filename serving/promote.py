@@ -54,8 +54,8 @@ def serve_run(
 def replace_run(settings: Settings, catalog: Catalog, run: Name, damaged: Name, why: str) -> Publication:
     """Serves a run instead of one whose tables are damaged and whose served end may no longer be readable.
 
-    The run starts at a cut that was claimed after the damaged one had ended, so no view goes back. Raises TryAgain
-    while a process drives the damaged run.
+    The run starts at a cut that was claimed after the damaged one had ended, so no view goes back. Views that another
+    run serves stay with it. Raises TryAgain while a process drives the damaged run.
     """
     declared = runs.read_run(settings, run)
     with locks.hold(settings, "control") as lease:
@@ -66,7 +66,8 @@ def replace_run(settings: Settings, catalog: Catalog, run: Name, damaged: Name, 
                 fix="stop it, then run the command again",
             )
         now = served_now(settings, catalog, lease)
-        pins = _pins(settings, catalog, declared, now)
+        healthy = {view: pin for view, pin in now.pins.items() if pin.run not in (damaged, None)}
+        pins = _pins(settings, catalog, declared, now) | healthy
         return replace_views.apply_change(settings, catalog, lease, _change(declared, pins, now, why, None))
 
 
@@ -180,7 +181,7 @@ def _wait(
             raise _Behind(
                 f"run {run.id} has not reached what is served within {patience:.0f} s",
                 where=gap,
-                fix=f"look at `lk speed status`, then run the command again; {SERVED_STAYS}",
+                fix=f"`lk runs` shows how far it is: run the command again; {SERVED_STAYS}",
             )
 
     retry_on(_Behind, require_caught_up, patience, every=0.2)

@@ -21,7 +21,7 @@ from core.identifiers import Name
 from infra import faults
 from infra.control import audit
 from infra.control.pins import Pin
-from infra.control.publications import Publication, add_publication, last_number
+from infra.control.publications import Publication, add_publication, last_done, last_number
 from infra.definitions.sealed_catalog import require_newest_erasures
 from infra.lake import delta, table_paths
 from infra.lake.leases import Lease
@@ -73,12 +73,19 @@ def apply_change(settings: Settings, catalog: Catalog, lease: Lease, change: Ser
         sql={**change.kept_sql, **new_sql, STATUS: view_sql.status_sql(change.pins, seq, now)},
         audit=str(audit.head(settings)),
     )
-    whole_tables.require_whole(settings, {view: change.pins[view] for view in new_sql})
+    whole_tables.require_whole(settings, _changed_pins(settings, change))
     register_tables.register_publication(settings, intent)
     faults.at("serving.0_before_intent")
     add_publication(settings, lease, intent)
     faults.at("serving.0_after_intent")
     return finish(settings, catalog, lease, intent)
+
+
+def _changed_pins(settings: Settings, change: ServingChange) -> dict[Name, Pin]:
+    """The pins that the last publication does not have, and those of views whose SQL is written again."""
+    last = last_done(settings)
+    before = last.pins if last else {}
+    return {view: pin for view, pin in change.pins.items() if before.get(view) != pin or view not in change.kept_sql}
 
 
 def finish(settings: Settings, catalog: Catalog, lease: Lease, intent: Publication) -> Publication:

@@ -20,6 +20,7 @@ from infra.control.store import TEXT, TIME, ControlTable, as_row, later_than_sto
 from infra.lake.leases import Lease
 from infra.settings import Settings
 
+UNPROVEN_KEPT = 10  # builds of a view since the last that passed, which may still pass; earlier ones are given up
 How = Literal["full", "incremental", "range"]
 TABLE = ControlTable(
     "builds",

@@ -18,7 +18,7 @@ from core.errors import Refused
 from core.identifiers import Name
 from core.range_rebuild import RangeRebuild
 from infra.control import builds
-from infra.control.builds import Built, build_number, read_builds
+from infra.control.builds import Built, build_name, build_number, read_builds
 from infra.control.store import TEXT, TIME, ControlTable, as_row, optional_name
 from infra.lake import table_paths
 from infra.lake.leases import Lease
@@ -80,6 +80,11 @@ def last_build(settings: Settings) -> int:
     names = [str(name) for column in tables for name in pc.unique(column).to_pylist()]
     names += [build for _, build in table_paths.builds(settings)]
     return max((build_number(Name(name)) for name in names if re.fullmatch(r"b\d{6,}", name)), default=0)
+
+
+def next_build(settings: Settings) -> Name:
+    """The id of the next build, which no build ever had."""
+    return build_name(last_build(settings) + 1)
 
 
 def builds_of(settings: Settings, claim: Claim) -> dict[Name, Built]:

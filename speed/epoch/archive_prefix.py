@@ -56,14 +56,26 @@ def replay_prefix(spark: SparkSession, settings: Settings, catalog: Catalog, run
 
 
 def keep_history(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run, lease: Lease) -> None:
-    """Keeps the events of keyed views below ``run.start``, unless they are kept. Raises as ``replay_prefix``."""
+    """Keeps the events of keyed views below ``run.start``. Raises as ``replay_prefix``.
+
+    Of views whose events are kept it reads nothing: a restart does not need the archive.
+    """
     keyed = [view for name in sorted(run.views) if isinstance(view := catalog.view(name), Keyed)]
-    if not run.start.ends or not keyed:
-        return
-    sources = sorted({Name(source) for view in keyed for source in view.sources})
+    missing = [view for view in keyed if run.start.ends and not _is_kept(settings, run, view)]
+    sources = sorted({Name(source) for view in missing for source in view.sources})
     events = {topic: _events(spark, settings, catalog, run, topic, run.start) for topic in sources}
-    for view in keyed:
+    for view in missing:
         _keep(settings, catalog, run, view, events, lease)
+
+
+def _is_kept(settings: Settings, run: Run, view: Keyed) -> bool:
+    path, app = _kept_events(settings, run, view)
+    return idempotent_writes.txn_version(path, app) is not None
+
+
+def _kept_events(settings: Settings, run: Run, view: Keyed) -> tuple[str, str]:
+    """The table of a view's events, and the app id under which those before the first epoch are appended."""
+    return table_paths.events(settings, run.id, Name(view.name)), runs.archive_app(run.id, f"{view.name}/events")
 
 
 def _events(spark: SparkSession, settings: Settings, catalog: Catalog, run: Run, topic: Name, cut: Cut) -> DataFrame:
@@ -113,7 +125,7 @@ def _keep(
     settings: Settings, catalog: Catalog, run: Run, view: Keyed, events: dict[Name, DataFrame], lease: Lease
 ) -> None:
     rows = [pack(view, catalog.topic(source), events[Name(source)]) for source in view.sources]
-    path, app = table_paths.events(settings, run.id, Name(view.name)), runs.archive_app(run.id, f"{view.name}/events")
+    path, app = _kept_events(settings, run, view)
     packed, order = reduce(DataFrame.unionByName, rows), schemas.event_order(view)
     ordered = packed.sortWithinPartitions(order) if view.reach else packed.orderBy(order)
     _append(path, ordered, schemas.events_schema().names, app, lease, epoch=ARCHIVE_EPOCH)

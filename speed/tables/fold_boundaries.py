@@ -16,8 +16,8 @@ class FoldBoundaries:
     """Epochs of a run whose builds are served, or may be: no folded row may span the end of one.
 
     What is served, or about to be, always counts, also while a repair has taken the verdict of its build back. Of the
-    claims, those count whose build passed and was not deleted, and all that are newer than the last that passed. They
-    are read again only after a commit, which after years takes longer than a fold.
+    claims, those count whose build passed and was not deleted, and the last ones that are newer than the last that
+    passed. They are read again only after a commit, which after years takes longer than a fold.
     """
 
     settings: Settings
@@ -42,10 +42,15 @@ class FoldBoundaries:
             for view in (view for view in views if verdicts.get((view, build))):
                 last_passed[view] = max(build_number(build), last_passed.get(view, 0))
         ends = self._served_epochs()
+        unproven: dict[Name, list[tuple[int, int]]] = {}
         for build, epoch, views in claimed:
             for view in views:
-                if verdicts.get((view, build)) or build_number(build) > last_passed.get(view, 0):
+                if verdicts.get((view, build)):
                     ends.setdefault(view, set()).add(epoch)
+                elif build_number(build) > last_passed.get(view, 0):
+                    unproven.setdefault(view, []).append((build_number(build), epoch))
+        for view, newest in unproven.items():
+            ends.setdefault(view, set()).update(epoch for _, epoch in sorted(newest)[-builds.UNPROVEN_KEPT :])
         kept = {build for _, build in verdicts}
         for view, pinned, epoch in publications.pinned_epochs(self.settings, self.run, kept):
             if pinned is None or (view, pinned) in verdicts:

@@ -22,11 +22,12 @@ from infra.local import local_stack
 from infra.settings import Settings
 from infra.trino import metastore, served_views, view_fences
 from infra.trino.view_fences import ViewFence
-from serving import recover, replace_views
+from serving import change_mode, recover, replace_views
 from serving.publish import publish
 from serving.served_status import served_status
 from tests.support.faults.crashes import standing_still, taken_over
 from tests.support.faults.killing import kill
+from tests.support.faults.power_loss import data_file
 from tests.support.instances.layers import built, catalog_of, check_served, send
 
 
@@ -103,6 +104,23 @@ def test_a_slow_batch_behind_a_newer_one_is_refused(two: Two) -> None:
     two.check(two.newer)
     back = publish(two.settings, two.catalog, two.older.build, why="by hand", kind="rollback")
     assert back.kind == "rollback"
+    two.check(two.older)
+
+
+def test_no_rollback_leads_to_a_damaged_build(two: Two) -> None:
+    """Readers would get errors, and what served well would be gone."""
+    publication = two.serve(two.newer)
+    file = data_file(table_paths.batch(two.settings, Name("spub_trade_stats"), two.older.build))
+    content = file.read_bytes()
+    file.unlink()
+    try:
+        with pytest.raises(Refused, match=f"{file.name} is missing"):
+            change_mode.rollback(two.settings, two.catalog, why="test")
+    finally:
+        file.write_bytes(content)
+    assert last_done(two.settings) == publication
+    two.check(two.newer)
+    change_mode.rollback(two.settings, two.catalog, why="test")
     two.check(two.older)
 
 

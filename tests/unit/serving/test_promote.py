@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,24 @@ def test_a_run_that_serves_and_does_not_end_its_epoch_is_not_replaced(settings: 
     with leases.hold(settings, lease), promoted(settings):
         reached.append("between two epochs")
     assert reached == ["paused until its lease ended", "between two epochs"]
+
+
+def test_a_view_that_another_run_serves_stays_with_it_when_a_damaged_run_is_replaced(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The new run starts at a cut that is hours old: of views of a healthy run, readers would see fewer records."""
+    healthy, other = Name("r000003"), Name("w")
+    damaged = Pin(Name("b000001"), SERVING, 5, Cut(), Name("d"), "lambda", Name("s"))
+    pins = {VIEW: damaged, other: replace(damaged, build=None, run=healthy, mode="kappa")}
+    replaced = {view: replace(damaged, build=Name("b000009"), run=NEW) for view in pins}
+    changes = []
+    monkeypatch.setattr("serving.promote.runs.read_run", lambda _, run: Run(run, {}, {}, {}, Cut()))
+    monkeypatch.setattr(promote, "served_now", lambda *_: ServedNow(None, pins, dict.fromkeys(pins, "SQL")))
+    monkeypatch.setattr(promote, "_pins", lambda *_: replaced)
+    monkeypatch.setattr("serving.promote.replace_views.apply_change", lambda *words: changes.append(words[-1]))
+    promote.replace_run(settings, Catalog({}, {}), NEW, SERVING, "test")
+    assert [change.pins for change in changes] == [{VIEW: replaced[VIEW], other: pins[other]}]
+    assert changes[0].kept_sql == {other: "SQL"}
 
 
 def test_a_damaged_run_that_a_process_drives_is_not_replaced(

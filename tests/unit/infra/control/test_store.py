@@ -9,6 +9,8 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
+from batch.range_rebuild import claim_range
+from core.catalog import Catalog
 from core.cut import Cut
 from core.errors import Refused
 from core.identifiers import Name
@@ -23,6 +25,7 @@ from infra.lake import delta, table_paths
 from infra.settings import Settings
 from infra.trino.served_views import parse_pins
 from tests.support.records.control_rows import AT, BUILT, CLAIM, CUT, DIGEST, PIN, PUBLICATION, RUN, VIEW
+from views import trade_stats, trades
 
 
 @pytest.fixture
@@ -203,7 +206,22 @@ def test_a_restored_table_of_claims_gives_no_build_number_twice(settings: Settin
         builds.add_built(settings, lease, later)
     assert claims.last_build(settings) == 3
     delta.create(table_paths.batch(settings, VIEW, Name("b000005")), builds.TABLE.schema)
-    assert claims.last_build(settings) == 5
+    assert (claims.last_build(settings), claims.next_build(settings)) == (5, "b000006")
+
+
+def test_a_range_claim_takes_no_number_that_a_restored_table_of_claims_lacks(settings: Settings) -> None:
+    """b000002 is built and served; its claim was lost. A claim of its number would pass for that build."""
+    view, start = Name("trade_stats"), AT.replace(minute=0, second=0, microsecond=0)
+    catalog = Catalog({Name("trades"): trades.TOPIC}, {view: trade_stats.VIEW})
+    served = Name("b000002")
+    pin = replace(PIN, build=served, digest=catalog.digest(view))
+    with locks.hold(settings, "control") as lease:
+        add_claim(settings, lease, CLAIM)
+    with locks.hold(settings, "batch") as lease:
+        builds.add_built(settings, lease, replace(BUILT, build=served, view=view, digest=pin.digest, passed=True))
+    claimed = claim_range(settings, catalog, {view: pin}, [view], start, start + timedelta(hours=1))
+    assert (claimed.build, claimed.rebuild and claimed.rebuild.bases) == ("b000003", {view: served})
+    assert claims.builds_of(settings, claimed) == {}
 
 
 @pytest.mark.parametrize("changed", [{"cut": Cut.of({"trades": {0: 9}})}, {"digest": Name("another")}])

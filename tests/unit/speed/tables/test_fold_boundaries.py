@@ -65,6 +65,16 @@ def test_only_builds_that_are_served_or_may_be_divide_a_fold(settings: Settings)
     assert FoldBoundaries(settings, RUN).ends(VIEW) == [15, 20, 40, 50, 60, 70]
 
 
+def test_builds_that_are_refused_again_and_again_do_not_divide_every_fold(settings: Settings) -> None:
+    """A check refuses each hourly batch. The last ten claims may still pass; the rows of those before fold."""
+    with locks.hold(settings, "control") as control, locks.hold(settings, "batch") as batch:
+        for number in range(1, 15):
+            name = builds.build_name(number)
+            add_claim(settings, control, replace(CLAIM, build=name, epoch=10 * number))
+            add_built(settings, batch, replace(BUILT, build=name, passed=number == 1))
+    assert FoldBoundaries(settings, RUN).ends(VIEW) == [10, *range(50, 150, 10)]
+
+
 def test_the_levels_of_folds_go_on_as_long_as_a_run() -> None:
     """So the rows of a key grow with the logarithm of its epochs: 20 for each level."""
     assert list(levels(10, 50)) == [1]
