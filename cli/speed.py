@@ -35,8 +35,8 @@ def speed() -> None:
     "--new",
     is_flag=True,
     help="Start a new run from the published cut (from offset 0 if nothing is published). If the definition of a "
-    "served view has changed, a full build is made first, and the run starts from its cut. Run again, it goes on with a "
-    "run that has not served yet.",
+    "served view has changed, a full build is made first, and the run starts from its cut. Run again, it goes on with "
+    "a run that has not served yet.",
 )
 @json_option
 @audited(changes_served=True)

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from core.catalog import Catalog
 from core.errors import TryAgain
 from core.identifiers import Name, joined
-from infra.control import audit, check_results, locks, run_roles, runs
+from infra.control import check_results, locks, run_roles, runs
 from infra.control.builds import UNPROVEN_KEPT, PassedBuild, add_built, build_number, passed_builds, read_builds
 from infra.control.claims import read_claims
 from infra.control.comparisons import latest_by_view
@@ -24,7 +24,7 @@ from infra.settings import Settings
 from infra.trino import metastore
 
 Build = tuple[Name, Name]  # view and build, as in the lake's folders
-_OTHERS = (audit.LEASE, "routes", "redrives")  # leases of tables that a cleanup only compacts
+_HELD = ("control", "batch")  # leases of tables that a cleanup writes to; it compacts the others, too
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ def _merge_archives(settings: Settings) -> None:
 
 def _compact_others(settings: Settings) -> int:
     freed = _compact(settings, [runs.TABLE])  # no lease protects it: each run is declared once
-    return freed + sum(_compact_unless_held(settings, name) for name in _OTHERS)
+    return freed + sum(_compact_unless_held(settings, name) for name in locks.PROTECTED if name not in _HELD)
 
 
 def _compact_unless_held(settings: Settings, name: str) -> int:

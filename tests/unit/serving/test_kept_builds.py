@@ -11,9 +11,10 @@ import pytest
 from core.catalog import Catalog
 from core.cut import Cut
 from core.identifiers import Name
-from infra.control import builds, comparisons, locks, run_roles, runs
+from infra.control import builds, comparisons, erasures, locks, run_roles, runs
 from infra.control.builds import add_built, build_name, read_builds
 from infra.control.comparisons import Comparison
+from infra.control.erasures import Erasure
 from infra.control.runs import Run
 from infra.lake import delta, files, table_paths
 from infra.settings import Settings
@@ -94,3 +95,15 @@ def test_a_run_is_compared_again_when_the_build_of_its_proof_is_gone(
     assert change_mode.is_compared(settings, CATALOG, REPLAY)
     files.remove(table_paths.batch(settings, VIEW, Name("b000001")))
     assert not change_mode.is_compared(settings, CATALOG, REPLAY)
+
+
+def test_the_tables_of_every_lease_are_compacted(settings: Settings) -> None:
+    """Also that of erasures, to which a commit for each person is added."""
+    for number in range(5):
+        with locks.hold(settings, erasures.LEASE) as lease:
+            erasures.add_erasures(settings, lease, Erasure(f"p{number}", 1, "why", "me", AT))
+    opened = delta.table(erasures.TABLE.path(settings))
+    assert len(opened.file_uris()) == 5
+    clean_up(settings, CATALOG)
+    assert len(delta.table(erasures.TABLE.path(settings)).file_uris()) == 1
+    assert erasures.erased_pseudonyms(settings) == {f"p{number}" for number in range(5)}
