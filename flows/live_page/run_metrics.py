@@ -38,10 +38,12 @@ def run_metrics(snapshot: Snapshot) -> Iterator[Metric]:
 def _stalled(live: LiveRun, read_at: datetime | None) -> float | None:
     """Seconds since a run committed something, or since it was declared; None if it is not known what waits for it.
 
-    A run that starts may read an archive for long, before it commits the first epoch.
+    A run that starts may read an archive for long, before it commits the first epoch. One that a new run has replaced
+    was stopped, and nothing waits for it.
     """
     is_starting = live.state.age is None and live.state.alive and live.state.phase == "starting"
-    if live.state.behind is None or read_at is None or is_starting:
+    is_replaced = not live.state.alive and live.role in ("warm", "idle")
+    if live.state.behind is None or read_at is None or is_starting or is_replaced:
         return None
     age = (read_at - live.run.created_at).total_seconds() if live.state.age is None else live.state.age
     return max(0.0, age) if live.state.behind else 0.0

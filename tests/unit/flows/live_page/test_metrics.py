@@ -6,8 +6,10 @@ import re
 from dataclasses import replace
 from datetime import timedelta
 
+from core.identifiers import Name
 from flows.live_page.parts import Reading
 from flows.live_page.snapshot import Snapshot
+from infra.control.run_roles import Role
 from tests.support.checks.alert_rules import firing
 from tests.support.examples.live_snapshot import AT, away, exposed, snapshot
 
@@ -132,6 +134,24 @@ def test_a_run_that_reads_an_archive_before_its_first_epoch_does_not_stand_still
     died = replace(live, run=run, state=replace(state, alive=False), last=None)
     stalled = exposed(replace(now, runs=replace(now.runs, value=(died,))))
     assert 'lk_run_stalled_seconds{run="r000001"} 300.0' in stalled.splitlines()
+
+
+def test_a_run_that_a_new_one_has_replaced_and_stopped_does_not_stand_still() -> None:
+    """`lk speed start --new` stops the run before it; a rollback may still serve that one."""
+    now = snapshot()
+    (live,) = now.runs.value or ()
+    state = replace(live.state, alive=False, age=3_600.0, lag={"trades/0": 1})
+    before = replace(live, run=replace(live.run, id=Name("r000000")), role="warm", state=state)
+    replaced: tuple[Role, ...] = ("warm", "idle")
+    for role in replaced:
+        beside = exposed(replace(now, runs=replace(now.runs, value=(live, replace(before, role=role)))))
+        assert firing(beside) == set()
+    needed: tuple[Role, ...] = ("serving", "replay")
+    for role in needed:
+        waits = exposed(replace(now, runs=replace(now.runs, value=(live, replace(before, role=role)))))
+        assert "LkNoEpoch" in firing(waits)
+    hangs = replace(before, state=replace(state, alive=True))
+    assert firing(exposed(replace(now, runs=replace(now.runs, value=(live, hangs))))) == {"LkNoEpoch"}
 
 
 def test_a_partition_whose_first_records_wait_has_a_lag_beside_those_that_were_counted() -> None:
