@@ -15,6 +15,7 @@ from core.checks import AnyCheck, Check, Severity, Total
 from core.event_columns import DROPPED_COPY, ERROR
 from core.record_keys import bad_key_rule
 from core.sealed_topic import ERASED_RULE
+from core.sql_names import spliced
 from core.topic import EVENT_TIME, Json, Topic
 from core.unix_time import epoch_millis
 from core.view import ROWS, Keyed, Rollup, View
@@ -194,17 +195,17 @@ def _declared_check(check: AnyCheck, claimed_at: datetime) -> GateCheck:
         return _rows(check.name, check.sql, check.severity)
     if isinstance(check, Total):
         description = f"{check.sql}, compared with {check.other_sql} of {check.other}"
-        other = f"(select cast({check.other_sql} as string) from {FRAME}{check.other})"  # noqa: S608 - a Name
+        other = f"(select cast({spliced(check.other_sql)} as string) from {FRAME}{check.other})"  # noqa: S608 - a Name
         return GateCheck(check.name, description, check.sql, None, other, severity=check.severity)
     least = epoch_millis(claimed_at) - check.within
     description = f"{check.sql} in epoch milliseconds, at most {check.within} ms before the claim"
-    sql = f"unix_millis(cast({check.sql} as timestamp))"
+    sql = f"unix_millis(cast({spliced(check.sql)} as timestamp))"
     return GateCheck(check.name, description, sql, str(least), comparison="at_least", severity=check.severity)
 
 
 def _rows(name: str, sql: str, severity: Severity = "critical") -> GateCheck:
     """Counts the rows for which a predicate is false or null."""
-    broken = f"not coalesce(cast(({sql}) as boolean), false)"
+    broken = f"not coalesce(cast(({spliced(sql)}) as boolean), false)"
     return GateCheck(name, f"rows without: {sql}", f"count_if({broken})", severity=severity, broken=broken)
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from core.catalog import Catalog
+from core.errors import Refused
 from core.identifiers import Name
 from infra.control import locks
 from infra.control.publications import Publication, add_publication, last_done, last_number, open_intent
@@ -14,7 +15,7 @@ from infra.lake.leases import Lease
 from infra.settings import Settings
 from infra.trino import metastore
 from infra.trino.served_views import SERVING
-from serving import register_tables, replace_views
+from serving import register_tables, replace_views, valid_sql
 
 
 def recover_views(settings: Settings, catalog: Catalog) -> tuple[Name, ...]:
@@ -29,7 +30,7 @@ def recover_views(settings: Settings, catalog: Catalog) -> tuple[Name, ...]:
 
 
 def finish_open_intent(settings: Settings, catalog: Catalog, lease: Lease) -> Publication | None:
-    """Finishes an open intent if all its tables exist, else restores the last complete publication.
+    """Finishes an open intent if its tables exist and Trino accepts its SQL, else restores the last publication.
 
     Returns the finished or reverted publication; None without an open intent. Raises Refused, and changes nothing, when
     the table of publications is older than what Trino serves.
@@ -38,13 +39,24 @@ def finish_open_intent(settings: Settings, catalog: Catalog, lease: Lease) -> Pu
     intent = open_intent(settings)
     if intent is None:
         return None
-    if replace_views.tables_exist(settings, intent):
-        register_tables.register_publication(settings, intent)
+    if _can_be_finished(settings, intent):
         return replace_views.finish(settings, catalog, lease, intent)
     _revert(settings, catalog, lease, intent)
     reverted = replace(intent, state="reverted", at=datetime.now(UTC))
     add_publication(settings, lease, reverted)
     return reverted
+
+
+def _can_be_finished(settings: Settings, intent: Publication) -> bool:
+    if not replace_views.tables_exist(settings, intent):
+        return False
+    register_tables.register_publication(settings, intent)
+    last = last_done(settings)
+    try:
+        valid_sql.require_valid(settings, intent.pins, last.pins if last else {}, intent.sql)
+    except Refused:
+        return False
+    return True
 
 
 def replace_broken_views(settings: Settings, catalog: Catalog, lease: Lease) -> tuple[Name, ...]:

@@ -30,7 +30,7 @@ from infra.settings import Settings
 from infra.trino import metastore, served_views, view_fences
 from infra.trino.served_views import PINNED, SERVING, STATUS, Served
 from infra.trino.view_fences import ViewFence
-from serving import register_tables, view_sql, whole_tables
+from serving import register_tables, valid_sql, view_sql, whole_tables
 
 
 @dataclass(frozen=True)
@@ -73,18 +73,19 @@ def apply_change(settings: Settings, catalog: Catalog, lease: Lease, change: Ser
         sql={**change.kept_sql, **new_sql, STATUS: view_sql.status_sql(change.pins, seq, now)},
         audit=str(audit.head(settings)),
     )
-    whole_tables.require_whole(settings, _changed_pins(settings, change))
+    last = last_done(settings)
+    before = last.pins if last else {}
+    whole_tables.require_whole(settings, _changed_pins(change, before))
     register_tables.register_publication(settings, intent)
+    valid_sql.require_valid(settings, intent.pins, before, intent.sql)  # an intent that it refuses would stay open
     faults.at("serving.0_before_intent")
     add_publication(settings, lease, intent)
     faults.at("serving.0_after_intent")
     return finish(settings, catalog, lease, intent)
 
 
-def _changed_pins(settings: Settings, change: ServingChange) -> dict[Name, Pin]:
-    """The pins that the last publication does not have, and those of views whose SQL is written again."""
-    last = last_done(settings)
-    before = last.pins if last else {}
+def _changed_pins(change: ServingChange, before: Mapping[Name, Pin]) -> dict[Name, Pin]:
+    """The pins that are new, and those of views whose SQL is written again."""
     return {view: pin for view, pin in change.pins.items() if before.get(view) != pin or view not in change.kept_sql}
 
 

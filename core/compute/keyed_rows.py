@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import reduce
 
@@ -14,6 +13,7 @@ from core.compute.segments import influenced_segments, owning_segment
 from core.compute.stored_values import stored, stored_value
 from core.event_columns import ERROR, decoded_columns
 from core.measures import Column
+from core.sql_names import mentions
 from core.topic import EVENT_TIME, Topic
 from core.view import ROWS, SEGMENT, Keyed
 
@@ -30,7 +30,7 @@ def source_columns(view: Keyed, topic: Topic) -> tuple[Column, ...]:
     named = {
         name: kind
         for name, kind in decoded_columns(topic).items()
-        if name != ERROR and name not in keys and (name in always or re.search(rf"\b{name}\b", view.query))
+        if name != ERROR and name not in keys and (name in always or mentions(view.query, name))
     }
     return tuple(Column(name, kind) for name, kind in {**named, **keys}.items())
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from core.compute import epoch_range
 from core.identifiers import Name
+from core.sql_names import spliced
 from core.view import ROWS, Keyed, Rollup, View, visible_columns
 
 _EPOCH = "_epoch"  # orders the rows of a unit of a keyed view by age
@@ -33,7 +34,7 @@ def merge_sql(view: View, parts: list[str]) -> str:
 def serving_sql(view: View, parts: list[str]) -> str:
     """Selects what people see: keys, window, measures and presentation columns, without hidden columns."""
     stored = [_column(column.name) for column in visible_columns(view)]
-    shown = [f"{shown.sql} AS {_column(shown.name)}" for shown in view.shown]
+    shown = [f"{spliced(shown.sql)} AS {_column(shown.name)}" for shown in view.shown]
     all_rows = _select(stored + shown, f"({merge_sql(view, parts)})")
     return all_rows if view.only is None else _select(["*"], f"({all_rows})", where=view.only)
 

@@ -14,6 +14,7 @@ from core.event_columns import ERROR
 from core.identifiers import Name
 from core.measures import BLOCK, LOG_ORDER, ORDER
 from core.record_counts import RecordCounts, Totals
+from core.sql_names import spliced
 from core.topic import EVENT_TIME, Topic
 from core.view import PROCESSING_TIME, ROWS, Keyed, Rollup, View, Window
 
@@ -101,16 +102,16 @@ def _rows_per_event(view: View) -> Column:
 
 
 def _keyed(view: Keyed) -> str:
-    keys = " and ".join(f"({key.expr}) is not null" for key in view.keys)
+    keys = " and ".join(f"({spliced(key.expr)}) is not null" for key in view.keys)
     return f"case when {ERROR} is null and {keys} then 1L else 0L end"
 
 
 def _rolled_up(view: Rollup) -> str:
-    where = f"coalesce({view.where}, false)" if view.where else "true"
+    where = f"coalesce({spliced(view.where)}, false)" if view.where else "true"
     if view.explode is None:
         elements = f"case when {where} then 1 else 0 end"
     else:
-        elements = f"coalesce(size(filter({view.explode.expr}, {view.explode.name} -> {where})), 0)"
+        elements = f"coalesce(size(filter({spliced(view.explode.expr)}, {view.explode.name} -> {where})), 0)"
     copies = view.window.copies if view.window else 1
     return f"case when {EVENT_TIME} is not null then cast({elements} as bigint) * {copies} else 0 end"
 
@@ -143,7 +144,7 @@ def _windows(window: Window, frame: DataFrame) -> DataFrame:
     """One row for each window that contains the pane."""
     if window.copies > 1:
         frame = frame.withColumn("_hop", fn.explode(fn.sequence(fn.lit(0), fn.lit(window.copies - 1))))
-        frame = frame.withColumn(PANE, fn.col(PANE) - fn.col("_hop") * fn.lit(window.pane))
+        frame = frame.withColumn(PANE, fn.col(PANE) - fn.col("_hop") * fn.lit(window.pane).cast("bigint"))
     return frame.withColumn(window.name, fn.timestamp_millis(PANE))
 
 

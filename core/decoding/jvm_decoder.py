@@ -6,7 +6,6 @@ expression reads most records in one pass, and gives the others to the plain dec
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,6 +16,7 @@ from pyspark.sql import functions as fn
 from core.decoding.decoder_conf import DECODER, PLAIN
 from core.decoding.one_pass import declaration
 from core.event_columns import RAW_COLUMNS, SOURCE_COLUMNS, decoded_columns
+from core.sql_names import mentions
 from core.topic import Json, Topic
 
 _INPUTS = ("_key", "_value", "_timestamp", "_headers")
@@ -75,7 +75,7 @@ def _reads_record(topic: Topic) -> bool:
     texts = [rule.sql for rule in topic.rules]
     if isinstance(topic.format, Json):
         texts += [sql for version in topic.format.versions for sql in version.upcast.values()]
-    return any(re.search(rf"\b({'|'.join(RAW_COLUMNS)})\b", text) for text in texts)
+    return any(mentions(text, column) for text in texts for column in RAW_COLUMNS)
 
 
 def _decoder(java_class: Any, topic: Topic, spark: SparkSession, plain: Decode) -> _Decoder:

@@ -13,6 +13,7 @@ from typing import Any
 from core.decoding.declared_form import MARKS
 from core.decoding.field_types import EARLIEST_MS, LATEST_MS
 from core.decoding.record_key_text import is_keyed_by_record
+from core.sql_names import mentions
 from core.topic import DECIMAL, EVENT_TIME, Field, Json, Lines, Topic, Version
 
 _MOST_DIGITS = 18  # of a number, which fits into a long
@@ -123,4 +124,4 @@ def _is_text(field: Field) -> bool:
 def _rule_reads_other_time(topic: Topic) -> bool:
     """Whether a rule names a field ``event_time`` that is not the event time, which decoded rows do not have."""
     is_other = topic.event_time != EVENT_TIME
-    return is_other and any(re.search(rf"\b{EVENT_TIME}\b", rule.sql) for rule in topic.rules)
+    return is_other and any(mentions(rule.sql, EVENT_TIME) for rule in topic.rules)

@@ -10,7 +10,7 @@ HOURS_OF_A_MONTH = 730
 DAYS_OF_A_MONTH = HOURS_OF_A_MONTH / 24
 SECONDS_OF_A_DAY = 86_400
 SECONDS_OF_A_MONTH = HOURS_OF_A_MONTH * 3600
-SMALLEST, LARGEST = 1e-15, 1e15  # beyond these the sums of the model may overflow
+SMALLEST, LARGEST = 1e-60, 1e15  # beyond these the sums of the model may overflow
 
 
 @dataclass(frozen=True)

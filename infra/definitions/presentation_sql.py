@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.catalog import Catalog
-from core.view import View
+from core.sql_names import spliced
+from core.view import View, visible_columns
 from infra.definitions.definition_problem import DefinitionProblem, line_of
 from infra.settings import Settings
 from infra.trino.trino_types import trino_type
@@ -34,17 +35,20 @@ def presentation_queries(catalog: Catalog) -> list[PresentationQuery]:
 
 def shown_sql(view: View) -> dict[str, str]:
     """Presentation column -> a Trino query that is invalid when its SQL is wrong; it reads no table."""
-    columns = ", ".join(
-        f'CAST(NULL AS {trino_type(column.type)}) AS "{column.name}"'
-        for column in view.stored_columns
-        if not column.type.startswith("struct")
-    )
-    row = f"(SELECT {columns})"
-    queries = {shown.name: " ".join(["SELECT", shown.sql, "FROM", row]) for shown in view.shown}
+    stored = [column for column in view.stored_columns if not column.type.startswith("struct")]
+    values = ", ".join(f'CAST(NULL AS {trino_type(column.type)}) AS "{column.name}"' for column in stored)
+    visible = [f'"{column.name}"' for column in visible_columns(view) if column in stored]
+    sql_of = {shown.name: f"{spliced(shown.sql)} AS {shown.name}" for shown in view.shown}
+    queries = {name: _of_one_row([*visible, sql], values) for name, sql in sql_of.items()}
     if view.only is not None:
-        shown = ", ".join(["*", *(f"{shown.sql} AS {shown.name}" for shown in view.shown)])
-        queries["only"] = f"SELECT * FROM (SELECT {shown} FROM {row}) WHERE {view.only}"  # noqa: S608
+        shown_rows = _of_one_row([*visible, *sql_of.values()], values)
+        queries["only"] = f"SELECT * FROM ({shown_rows}) WHERE {view.only}"  # noqa: S608 - a definition's SQL
     return queries
+
+
+def _of_one_row(columns: Sequence[str], values: str) -> str:
+    """Selects columns as the served view does: beside the others, so that no aggregate is valid."""
+    return " ".join(["SELECT", ", ".join(columns), "FROM", f"(SELECT {values})"])
 
 
 def trino_problems(settings: Settings, queries: Sequence[PresentationQuery]) -> list[DefinitionProblem]:

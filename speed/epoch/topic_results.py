@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -18,6 +17,7 @@ from core.compute.partial_rows import partial, record_counts
 from core.compute.shared_panes import bad_records, can_share, counts_from_panes, pane_rows, partial_from_panes
 from core.event_columns import ERROR, RAW_COLUMNS
 from core.identifiers import Name
+from core.sql_names import mentions, texts_of
 from core.topic import EVENT_TIME, Topic
 from core.view import PROCESSING_TIME, Keyed, Rollup, View
 
@@ -49,8 +49,8 @@ def used_columns(views: Sequence[View], events: DataFrame) -> DataFrame:
 
     A column counts as named when its name is anywhere in a view's definition; that may be too many, never too few.
     """
-    named, bad = " ".join(map(repr, views)), fn.col(ERROR).isNotNull()
-    used = {column for column in events.columns if re.search(rf"\b{column}\b", named)}
+    named, bad = "\n".join(texts_of(views)), fn.col(ERROR).isNotNull()
+    used = {column for column in events.columns if mentions(named, column)}
     kept = [fn.col(column) for column in events.columns if column in used | _ALWAYS | {LARGE}]
     blanked = [fn.when(bad, fn.col(column)).alias(column) for column in RAW_COLUMNS if column not in used | _ALWAYS]
     return events.select(*kept, *blanked)

@@ -195,7 +195,8 @@ def test_this_projects_own_sql_has_no_mistakes(spark: SparkSession) -> None:
 def test_trino_validates_the_sql_of_shown_columns() -> None:
     view = load(Settings()).view("traffic_by_hour")
     assert shown_sql(view) == {
-        "bytes_mean": "SELECT cast(bytes as decimal(38,2)) / nullif(sized, 0) FROM "
+        "bytes_mean": 'SELECT "status_class", "hour", "requests", "bytes", "sized", '
+        "cast(bytes as decimal(38,2)) / nullif(sized, 0) AS bytes_mean FROM "
         '(SELECT CAST(NULL AS varchar) AS "status_class", CAST(NULL AS timestamp(3) with time zone) AS "hour", '
         'CAST(NULL AS bigint) AS "requests", CAST(NULL AS decimal(38,0)) AS "bytes", CAST(NULL AS bigint) AS "sized", '
         'CAST(NULL AS bigint) AS "_rows")'

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
+import pytest
 from pyspark.sql import SparkSession
 
 from core.compute.partial_rows import combine, partial, record_counts
@@ -144,3 +146,23 @@ def test_of_a_compacted_topic_the_last_record_of_the_log_counts(spark: SparkSess
     first_epoch, second_epoch = (partial(view, preferences.TOPIC, epoch) for epoch in offsets)
     ways = (partial(view, preferences.TOPIC, events), combine(view, second_epoch.unionAll(first_epoch)), second_epoch)
     assert [[(row["user_id"], row["theme"]) for row in dicts(way)] for way in ways] == [[("u1", "light")]] * 3
+
+
+def test_a_window_of_thirty_days_that_hops_a_day_reaches_thirty_days_back(spark: SparkSession) -> None:
+    """29 days are more milliseconds than an int holds."""
+    day = 86_400_000
+    view = Rollup("monthly", ("posts",), (Key("who", "who"),), (Count("n"),), window=Window("start", 30 * day, day))
+    rows = dicts(partial(view, topic("posts"), decode(topic("posts"), from_kafka(spark, [record("posts", 0, 0, 0)]))))
+    first = T0 - T0 % day
+    assert sorted(row["start"] for row in rows) == [moment(first - back * day) for back in range(29, -1, -1)]
+
+
+@pytest.mark.parametrize("explode", [None, TAGS.explode])
+def test_a_comment_at_the_end_of_an_expression_changes_no_count(spark: SparkSession, explode: Explode | None) -> None:
+    frame = decode(
+        topic("posts"), from_kafka(spark, [record("posts", 0, 0, 0, tags="a", n=2), record("posts", 0, 1, 0)])
+    )
+    view = replace(TAGS, explode=explode, keys=(Key("who", "who"),), where="n is not null")
+    texts = replace(view, where="n is not null -- or tag", explode=explode and Explode("tag", f"{explode.expr} -- all"))
+    assert dicts(record_counts([texts], frame)) == dicts(record_counts([view], frame))
+    assert dicts(partial(texts, topic("posts"), frame)) == dicts(partial(view, topic("posts"), frame))

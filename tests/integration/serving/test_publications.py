@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from core.catalog import Catalog
 from core.errors import Refused, TryAgain
 from core.identifiers import Name
+from core.view import Shown
 from infra import faults
 from infra.control import locks
 from infra.control.claims import Claim
@@ -107,6 +108,37 @@ def test_a_slow_batch_behind_a_newer_one_is_refused(two: Two) -> None:
     two.check(two.older)
 
 
+def refused_by_trino(two: Two) -> Catalog:
+    """Each column alone is valid SQL; an aggregate beside other columns is not."""
+    name = Name("spub_trade_stats")
+    view = two.catalog.view(name)
+    shown = (*view.shown, Shown("all_volume", "sum(volume)"))
+    return Catalog(two.catalog.topics, {**two.catalog.views, name: replace(view, shown=shown)})
+
+
+def test_a_view_that_trino_does_not_accept_leaves_no_intent_open(two: Two) -> None:
+    publication = last_done(two.settings)
+    with pytest.raises(Refused, match=r"Trino does not accept view spub_trade_stats: .*sum"):
+        publish(two.settings, refused_by_trino(two), two.newer.build, why="test")
+    assert (open_intent(two.settings), last_done(two.settings)) == (None, publication)
+    two.check(two.older)
+    publish(two.settings, two.catalog, two.newer.build, why="corrected")
+    two.check(two.newer)
+
+
+def test_an_intent_that_trino_does_not_accept_is_taken_back(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As an older program left it: no correction of the file reaches its text, and every verb tried to finish it."""
+    publication = last_done(two.settings)
+    with monkeypatch.context() as older:
+        older.setattr("serving.valid_sql.require_valid", lambda *_: None)
+        with pytest.raises(metastore.SqlRefused):
+            publish(two.settings, refused_by_trino(two), two.newer.build, why="test")
+    assert open_intent(two.settings)
+    recover.recover_views(two.settings, two.catalog)
+    assert (open_intent(two.settings), last_done(two.settings)) == (None, publication)
+    two.check(two.older)
+
+
 def test_no_rollback_leads_to_a_damaged_build(two: Two) -> None:
     """Readers would get errors, and what served well would be gone."""
     publication = two.serve(two.newer)
@@ -114,7 +146,7 @@ def test_no_rollback_leads_to_a_damaged_build(two: Two) -> None:
     content = file.read_bytes()
     file.unlink()
     try:
-        with pytest.raises(Refused, match=f"{file.name} is missing"):
+        with pytest.raises(Refused, match=rf"a file of the lake is missing\n  where: .*/{file.name}"):
             change_mode.rollback(two.settings, two.catalog, why="test")
     finally:
         file.write_bytes(content)
