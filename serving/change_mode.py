@@ -14,8 +14,7 @@ from core.validation.definition_change import changed_definitions, definition_re
 from infra.control import comparisons, locks, runs
 from infra.control.builds import read_builds
 from infra.control.comparisons import Comparison
-from infra.control.manifest import last_epoch
-from infra.control.pins import Mode
+from infra.control.pins import Mode, Pin
 from infra.control.publications import Publication
 from infra.control.run_endings import read_endings
 from infra.control.run_roles import rollback_target
@@ -24,7 +23,7 @@ from infra.lake import delta, table_paths
 from infra.settings import Settings
 from serving import erased_persons, hidden_columns, replace_views, view_sql
 from serving.promote import PATIENCE, caught_up
-from serving.publish import ServedNow, in_kappa, last_published, served_now
+from serving.publish import in_kappa, last_published, served_now
 from serving.recover import finish_open_intent
 from serving.replace_views import ServingChange
 from serving.served_ends import served_ends
@@ -106,7 +105,8 @@ def rollback(
                 where="control.publications",
                 fix="see `lk publications` and `lk runs`: nothing was served before, or its run was retired",
             )
-        evidence = {"back_to": before.seq, "from": now.last.seq, "behind": _behind(settings, now, before)}
+        behind = _behind(settings, catalog, now.pins, before.pins)
+        evidence = {"back_to": before.seq, "from": now.last.seq, "behind": behind}
         require_uncrossed(settings, before.pins)
         _require_hidden(settings, catalog, before)
         _require_erased(settings, catalog, before)
@@ -225,13 +225,13 @@ def _summary(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _behind(settings: Settings, now: ServedNow, before: Publication) -> int:
-    """How many records the publication before is behind the served one; its runs catch up on their own."""
-    ends = []
-    for pins in (now.pins.values(), before.pins.values()):
-        epochs = [last_epoch(settings, run) for run in {pin.run for pin in pins} if run]
-        ends.append(min((epoch.end.size for epoch in epochs if epoch), default=0))
-    return max(0, ends[0] - ends[1])
+def _behind(settings: Settings, catalog: Catalog, now: Mapping[Name, Pin], before: Mapping[Name, Pin]) -> int:
+    """How many records the pins before are behind, in the view that is furthest; their runs catch up on their own."""
+    served, target = served_ends(settings, now), served_ends(settings, before)
+    views = [view for view in served if view in target and view in catalog.views]
+    sources = {view: catalog.view(view).sources for view in views}
+    gaps = (served[view].only(sources[view]).size_since(target[view].only(sources[view])) for view in views)
+    return max(gaps, default=0)
 
 
 def _refuse_ended(settings: Settings, run: Name) -> None:

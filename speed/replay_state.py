@@ -17,7 +17,7 @@ from core.cut import Cut, Span
 from core.errors import Refused
 from core.identifiers import Name
 from core.validation.definition_change import changed_definitions, definition_refusal
-from infra.control import run_roles, runs
+from infra.control import epoch_times, run_roles, runs
 from infra.control.manifest import Epoch, last_epochs, read_epochs
 from infra.control.runs import Run
 from infra.kafka import kafka_admin, log_checks
@@ -28,7 +28,7 @@ from speed.process.lifecycle import RunState
 
 CAUGHT_UP_EPOCHS = 3  # epochs in a row that must be small before a replay counts as caught up
 _RATE_EPOCHS = 11  # ten, and the one before: their commits span the time in which the ten were read
-_FIRST_EPOCHS = 50  # of a replay: it reads history, not what is just written
+_FIRST_EPOCHS = 50  # enough for its rate: a long replay has thousands
 
 
 @dataclass(frozen=True)
@@ -157,12 +157,18 @@ def progress_of(settings: Settings, run: Run, state: RunState) -> ReplayProgress
 
 
 def last_measured_rate(settings: Settings) -> tuple[Name, float] | None:
-    """The last replay with a measured rate, and this rate in records a second."""
+    """The last replay that read history, and the records a second that it read of it."""
     for run in reversed(runs.read_runs(settings)):
-        rate = _rate(read_epochs(settings, run.id, last=_FIRST_EPOCHS)) if run.kind == "replay" else None
+        rate = _history_rate(settings, run.id) if run.kind == "replay" else None
         if rate:
             return run.id, rate
     return None
+
+
+def _history_rate(settings: Settings, run: Name) -> float | None:
+    """The rate of the epochs that read what had piled up in the log: a replay soon only follows the producers."""
+    big = epoch_times.backlog(read_epochs(settings, run, first=0, last=_FIRST_EPOCHS))
+    return epoch_times.rate(big) if big and epoch_times.seconds(big) > 0 else None
 
 
 def _rate(epochs: Sequence[Epoch]) -> float | None:

@@ -35,7 +35,7 @@ COST_QUESTIONS = (
         "resources",
         "How much memory is needed at most?",
         "GiB",
-        "All processes of the instance together (PSS), five samples a second.",
+        "All processes of the instance together (PSS), one sample a second.",
     ),
     Question(
         "disk",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flows.measure import epoch_times
+from infra.control import epoch_times
 from infra.control.builds import build_times
 from infra.control.claims import Claim
 from infra.control.manifest import Epoch
@@ -49,8 +49,7 @@ def of_replay(
     They last from the planning of the first to the commit of the last; the small ones only follow the producers.
     """
     big = epoch_times.backlog(epochs)
-    rate = epoch_times.records(big) / epoch_times.seconds(big)
-    return FullComputation(seconds, epoch_times.began(epochs) - began, rate, records, usage)
+    return FullComputation(seconds, epoch_times.began(epochs) - began, epoch_times.rate(big), records, usage)
 
 
 def _created(path: str) -> float:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +16,8 @@ from infra.local import local_processes
 from infra.local.resource_usage import ResourceUsage, UsageMonitor
 
 _PATIENCE = 4 * 3_600.0  # a replay of a hundred million records is long
+# No state file records a verb, so whoever measures its memory finds it here.
+_running: set[int] = set()
 
 
 @dataclass(frozen=True)
@@ -35,8 +39,23 @@ def measured_verb(instance: FreshInstance, *words: str) -> MeasuredVerb:
     with output.open("wb") as out, log.open("wb") as err:
         child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
         monitor = UsageMonitor(child.pid)
-        code = child.wait(_PATIENCE)
+        with _running_as(child.pid):
+            code = child.wait(_PATIENCE)
     seconds = time.monotonic() - began
     if code:
         raise run_verb.failed(words, "".join(local_processes.below_message(file, 12) for file in (output, log)), logs)
     return MeasuredVerb(json.loads(output.read_text("utf-8")), seconds, monitor.last)
+
+
+def running_pids() -> tuple[int, ...]:
+    """The processes of the measured verbs that run now, without their descendants."""
+    return tuple(_running)
+
+
+@contextmanager
+def _running_as(pid: int) -> Iterator[None]:
+    _running.add(pid)
+    try:
+        yield
+    finally:
+        _running.discard(pid)

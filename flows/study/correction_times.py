@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 
-from flows.measure import epoch_times
-from infra.control import check_results, comparisons
+from infra.control import check_results, comparisons, epoch_times
 from infra.control.builds import build_times
 from infra.control.claims import Claim, read_claims
 from infra.control.manifest import read_epochs

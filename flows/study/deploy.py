@@ -11,14 +11,14 @@ from pathlib import Path
 from core.evidence.measurement import STEADY, Measurement
 from core.identifiers import Name
 from flows import replays, speed, stack
-from flows.measure import epoch_times, fresh_instance, load
-from flows.measure.epoch_times import with_records
+from flows.measure import fresh_instance, load
 from flows.measure.measured_verb import MeasuredVerb, measured_verb
 from flows.study.disk_use import disk_rows
 from flows.study.history import OWN, PROGRAMS, send_history
 from flows.study.study_plan import StudyInstance
 from flows.study.subject import Subject
-from infra.control import run_roles, runs
+from infra.control import epoch_times, run_roles, runs
+from infra.control.epoch_times import with_records
 from infra.control.manifest import read_epochs
 from infra.definitions import definition_files
 from infra.local import local_stack, resource_usage

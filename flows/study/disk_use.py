@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from core.evidence.measurement import TOTAL, Measurement
 from flows.disk_bytes import disk_bytes
 from flows.measure import load
+from flows.measure.measured_verb import running_pids
 from flows.study.subject import Subject
 from infra.settings import Settings
 
-_EVERY = 1.0
+_EVERY = 1.0  # seconds; the text of the question `memory` says so
 
 
 def disk_rows(subject: Subject, situation: str, sizes: dict[str, int] | None = None) -> list[Measurement]:
@@ -24,7 +25,10 @@ def disk_rows(subject: Subject, situation: str, sizes: dict[str, int] | None = N
 
 
 class Peaks:
-    """The highest memory of all processes, and the parts of the disk when it was fullest, while a block ran."""
+    """The highest memory of all processes, and the parts of the disk when it was fullest, while a block ran.
+
+    Memory has the verbs that ran meanwhile: the Spark of a full build is a child of one, and no recorded process.
+    """
 
     def __init__(self) -> None:
         self.memory = 0
@@ -32,7 +36,7 @@ class Peaks:
 
     def look(self, settings: Settings) -> None:
         """Measures once."""
-        self.memory = max(self.memory, load.memory(settings))
+        self.memory = max(self.memory, load.memory(settings, *running_pids()))
         with contextlib.suppress(OSError):  # a file was deleted while it was counted
             self.disk = max(self.disk, disk_bytes(settings), key=lambda sizes: sum(sizes.values()))
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from core.evidence.measurement import Measurement
 from core.identifiers import Name
 from flows import replays
-from flows.measure import epoch_times
-from flows.measure.epoch_times import with_records
 from flows.study.subject import Subject
+from infra.control.epoch_times import rate, with_records
 from infra.control.manifest import read_epochs
 
 JOIN = Name("order_payments")
@@ -33,4 +32,4 @@ def _replay_rate(subject: Subject) -> float:
     replays.wait(subject.settings, state.run, patience=_PATIENCE)
     read = with_records(read_epochs(subject.settings, state.run))
     replays.abandon(subject.settings, state.run, why="the study has measured it")
-    return epoch_times.records(read) / epoch_times.seconds(read)
+    return rate(read)

@@ -8,12 +8,13 @@ import time
 from core.evidence.measurement import Measurement
 from core.sample_data.records import records
 from core.sample_spec import SampleSpec
-from flows.measure import epoch_times, load
+from flows.measure import load
 from flows.measure.live_system import RATE, SEEDS
 from flows.measure.load import TRADES
 from flows.study.deploy import serving_run
 from flows.study.subject import Subject
 from infra import clock
+from infra.control.epoch_times import rate, with_records
 from infra.control.manifest import last_epoch, read_epochs
 
 _RECORDS = 1_500_000
@@ -39,9 +40,9 @@ def overload_section(subject: Subject) -> list[Measurement]:
         sent = time.monotonic()
         load.wait_for_lag_zero(settings, run, _PATIENCE)
         caught_up = time.monotonic()
-    reading = epoch_times.with_records(read_epochs(settings, run, first=first))
+    reading = with_records(read_epochs(settings, run, first=first))
     return [
-        subject.row("sustained-rate", epoch_times.records(reading) / epoch_times.seconds(reading)),
+        subject.row("sustained-rate", rate(reading)),
         subject.row("catch-up", caught_up - sent),
         *(subject.row("lag", behind, x=round(since, 1)) for since, behind in lags),
     ]

@@ -220,8 +220,9 @@ def _write(path: Path, process: Process) -> None:
 
 
 def memory_bytes(*pids: int) -> int:
-    """Memory of these processes and their descendants in bytes; shared pages count once (PSS)."""
-    return sum(memory_of(member) for pid in pids for member in process_tree(pid))
+    """Memory of these processes and their descendants in bytes. Shared pages and each process count once (PSS)."""
+    members = {member for pid in pids for member in process_tree(pid)}
+    return sum(map(memory_of, members))
 
 
 def memory_of(member: psutil.Process) -> int:

@@ -46,6 +46,7 @@ QUICK_PARENT = python("""
     import subprocess, sys
     print(subprocess.Popen([sys.executable, '-c', 'import signal; signal.pause()']).pid, flush=True)
 """)
+_HELD = 100 * 2**20
 
 
 def first_line(settings: Settings, name: str) -> str:
@@ -185,3 +186,13 @@ def test_a_large_log_is_emptied_while_its_process_writes(settings: Settings) -> 
         write("after", 300_000)
         assert log.read_text("utf-8") == "after\n" * 50_000
         assert log_files.shorten_logs(settings) == ()
+
+
+def test_a_process_in_the_trees_of_two_others_counts_once(settings: Settings) -> None:
+    """A verb starts a background process: it is recorded, and it is a child of the verb while that runs."""
+    script = "import subprocess, sys\nsubprocess.run([sys.executable, '-c', sys.argv[1]])"
+    holder = f"import signal; text = b'x' * {_HELD}; print('ready', flush=True); signal.pause()"
+    parent = local_processes.start_process(settings, "parent", [sys.executable, "-c", script, holder])
+    first_line(settings, "parent")
+    (child,) = psutil.Process(parent.pid).children()
+    assert _HELD <= local_processes.memory_bytes(parent.pid, child.pid) < 2 * _HELD

@@ -1,4 +1,4 @@
-"""How long a run read, by the times in its manifest."""
+"""How long and how fast a run read, by the times in its manifest."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from infra.control.manifest import Epoch
 def backlog(epochs: Sequence[Epoch]) -> list[Epoch]:
     """The epochs that read what had piled up: of at least half the records of the largest."""
     sizes = [epoch.end.size_since(epoch.start) for epoch in epochs]
-    return [epoch for epoch, size in zip(epochs, sizes, strict=True) if size * 2 >= max(sizes)]
+    largest = max(sizes, default=0)
+    return [epoch for epoch, size in zip(epochs, sizes, strict=True) if size * 2 >= largest]
 
 
 def with_records(epochs: Sequence[Epoch]) -> list[Epoch]:
@@ -31,3 +32,8 @@ def began(epochs: Sequence[Epoch]) -> float:
 def records(epochs: Sequence[Epoch]) -> int:
     """The records that consecutive epochs read."""
     return epochs[-1].end.size_since(epochs[0].start)
+
+
+def rate(epochs: Sequence[Epoch]) -> float:
+    """The records a second that consecutive epochs read."""
+    return records(epochs) / seconds(epochs)
