@@ -14,6 +14,7 @@ from typing import Any
 from confluent_kafka import Message, TopicPartition
 
 from core.log_mark import LogMark
+from core.position_metadata import position_metadata
 from core.positions import LogPartition
 from infra.kafka import kafka_admin
 from infra.kafka.log_reader import committed_records
@@ -43,10 +44,7 @@ class Position:
     @property
     def metadata(self) -> str:
         """The metadata to commit with the offset."""
-        mark = [self.mark.offset, self.mark.digest] if self.mark else None
-        # "tenure" is the stored name of the ownership, from the first routes
-        values = {"tenure": self.ownership, "counts": dict(self.counts), "gaps": self.gaps, "mark": mark}
-        return json.dumps(values, sort_keys=True)
+        return position_metadata(self.counts, self.gaps, self.ownership, self.mark)
 
 
 def position(part: TopicPartition, start: int) -> Position:
