@@ -31,7 +31,7 @@ _NEAR = 100_000  # maximum lag, in records, of a run that takes over: readers of
 class RouteState:
     """The state of a route's run. ``copied`` is records by output, "" for none. ``behind`` is None if Kafka is down.
 
-    ``exact``: the number of counted records equals the number of offsets.
+    ``gaps`` is offsets without a committed record. ``exact``: counted records and gaps are as many as the offsets.
     """
 
     route: Name
@@ -41,6 +41,7 @@ class RouteState:
     phase: str
     copied: Mapping[str, int]
     behind: int | None
+    gaps: int
     exact: bool
     topics: tuple[str, ...]
     reason: str = ""
@@ -50,10 +51,11 @@ class RouteState:
     def line(self) -> str:
         """The state in one line."""
         copied = ", ".join(f"{n:,} to {output or 'none'}" for output, n in sorted(self.copied.items())) or "nothing yet"
+        gaps = (f"{self.gaps:,} offsets without a record",) if self.gaps else ()
         behind = "Kafka does not answer" if self.behind is None else f"{self.behind:,} records behind"
         inexact = () if self.exact else ("counts and offsets differ",)
         why = (self.reason, f"log: {self.log}") if self.reason else ()
-        return " · ".join([f"{self.route} {self.run} {self.role}", self.phase, copied, behind, *inexact, *why])
+        return " · ".join([f"{self.route} {self.run} {self.role}", self.phase, copied, *gaps, behind, *inexact, *why])
 
 
 def start(settings: Settings, catalog: Catalog, route: Name) -> RouteState:
@@ -212,7 +214,7 @@ def _state(settings: Settings, catalog: Catalog, history: RouteHistory, run: Rou
     alive = remote or background.alive(settings, run.id) is not None
     state = state_file.read_state(settings, run.id)
     reason = state.get("reason") or {}
-    copied, behind, exact = _counted(settings, history, run)
+    copied, gaps, behind, exact = _counted(settings, history, run)
     role = _role(history, run)
     route = catalog.routes.get(run.route)
     return RouteState(
@@ -223,6 +225,7 @@ def _state(settings: Settings, catalog: Catalog, history: RouteHistory, run: Rou
         phase=state_file.phase_of(state, alive=alive, remote=remote),
         copied=copied,
         behind=behind,
+        gaps=gaps,
         exact=exact,
         topics=tuple(output_topics(route, run.id, live=role == "owner").values()) if route else (),
         reason=str(reason.get("what", "")),
@@ -230,14 +233,16 @@ def _state(settings: Settings, catalog: Catalog, history: RouteHistory, run: Rou
     )
 
 
-def _counted(settings: Settings, history: RouteHistory, run: RouteRun) -> tuple[dict[str, int], int | None, bool]:
+def _counted(settings: Settings, history: RouteHistory, run: RouteRun) -> tuple[dict[str, int], int, int | None, bool]:
     start: Cut = history.start(run)
     try:
         positions, ends = reached(settings, history, run), kafka_admin.end_offsets(settings, run.topics)
     except (TryAgain, Refused):
-        return {}, None, True
+        return {}, 0, None, True
     copied: Counter[str] = Counter()
     for position in positions.values():
         copied.update(position.counts)
+    gaps = sum(position.gaps for position in positions.values())
     offsets = sum(position.offset - start.end(*partition) for partition, position in positions.items())
-    return dict(copied), ends.size - sum(p.offset for p in positions.values()), sum(copied.values()) == offsets
+    behind = ends.size - sum(position.offset for position in positions.values())
+    return dict(copied), gaps, behind, copied.total() + gaps == offsets

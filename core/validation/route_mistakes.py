@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from core.position_metadata import LONGEST, fitting_outputs
 from core.route import Route
 from core.topic import Topic
 from core.validation.mistake import Mistake, column_names, mistake_in, name_mistakes, source_mistakes
@@ -17,6 +18,7 @@ def route_mistakes(route: Route, topics: Mapping[str, Topic]) -> Iterator[Mistak
     yield from column_names(route.outputs, "output")
     if not route.outputs:
         yield mistake_in(route, "a route needs at least one output")
+    yield from _too_many_outputs(route)
     for output in route.outputs:
         if output.name in topics:
             yield mistake_in(
@@ -34,3 +36,15 @@ def route_mistakes(route: Route, topics: Mapping[str, Topic]) -> Iterator[Mistak
     for output in route.outputs[:-1]:
         if not output.when:
             yield mistake_in(output, "only the last output may be without when: it takes all remaining records")
+
+
+def _too_many_outputs(route: Route) -> Iterator[Mistake]:
+    """Kafka would refuse each commit, and the route would copy nothing, once its counts are long enough."""
+    fitting = fitting_outputs([output.name for output in route.outputs])
+    if fitting < len(route.outputs):
+        yield mistake_in(
+            route,
+            f"{len(route.outputs)} outputs are too many: Kafka stores their counts with each position in at most "
+            f"{LONGEST:,} characters, which has room for the first {fitting}; give the outputs shorter names, or "
+            "divide them between two routes",
+        )

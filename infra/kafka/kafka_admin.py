@@ -7,8 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import partial
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import (
+    ConsumerGroupTopicPartitions,
+    IsolationLevel,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
 from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
 
 from core.cut import Cut
@@ -74,6 +81,12 @@ def partitions(settings: Settings, names: Iterable[str]) -> dict[Name, int]:
 def end_offsets(settings: Settings, names: Iterable[str]) -> Cut:
     """The log end offset of every partition: the offset of the next record."""
     return Cut.of(_offsets(settings, names, OffsetSpec.latest()))  # type: ignore[no-untyped-call]
+
+
+def stable_ends(settings: Settings, names: Iterable[str]) -> Cut:
+    """The last stable offset of every partition: no transaction is open below it."""
+    latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+    return Cut.of(_offsets(settings, names, latest, IsolationLevel.READ_COMMITTED))
 
 
 def start_offsets(settings: Settings, names: Iterable[str]) -> Cut:
@@ -160,18 +173,26 @@ def _all_partitions(settings: Settings, names: Iterable[str]) -> list[TopicParti
     return [TopicPartition(str(topic), partition) for topic, count in counts.items() for partition in range(count)]
 
 
-def _offsets(settings: Settings, names: Iterable[str], spec: OffsetSpec) -> dict[str, dict[int, int]]:
+def _offsets(
+    settings: Settings,
+    names: Iterable[str],
+    spec: OffsetSpec,
+    isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+) -> dict[str, dict[int, int]]:
     # Not every broker knows a newly elected leader at once.
     topics = tuple(names)
-    return retry_on(TryAgain, lambda: _list_offsets(settings, topics, spec), admin_requests.DEADLINE, every=0.1)
+    read = partial(_list_offsets, settings, topics, spec, isolation)
+    return retry_on(TryAgain, read, admin_requests.DEADLINE, every=0.1)
 
 
-def _list_offsets(settings: Settings, names: Iterable[str], spec: OffsetSpec) -> dict[str, dict[int, int]]:
+def _list_offsets(
+    settings: Settings, names: Iterable[str], spec: OffsetSpec, isolation: IsolationLevel
+) -> dict[str, dict[int, int]]:
     topic_partitions = _all_partitions(settings, names)
     if not topic_partitions:
         return {}
     futures = admin_client(settings).list_offsets(
-        dict.fromkeys(topic_partitions, spec), request_timeout=admin_requests.DEADLINE
+        dict.fromkeys(topic_partitions, spec), isolation_level=isolation, request_timeout=admin_requests.DEADLINE
     )
     offsets: dict[str, dict[int, int]] = {}
     for part, future in futures.items():

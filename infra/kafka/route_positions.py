@@ -14,6 +14,7 @@ from typing import Any
 from confluent_kafka import Message, TopicPartition
 
 from core.log_mark import LogMark
+from core.position_metadata import position_metadata
 from core.positions import LogPartition
 from infra.kafka import kafka_admin
 from infra.kafka.log_reader import committed_records
@@ -28,6 +29,7 @@ _OFFSET = re.compile(rb"0|[1-9][0-9]{0,18}")
 class Position:
     """Copied up to ``offset``: records per output ("" for none) since the run began, and the ownership number.
 
+    ``gaps`` counts the offsets without a committed record since then: aborted records, and marks of transactions.
     ``mark`` is of the last record that was copied, or that no output takes; None before the first one.
     ``committed`` is False for the start of a run whose group has no offset: it never had one, or it expired.
     """
@@ -37,13 +39,12 @@ class Position:
     ownership: int = 0
     committed: bool = True
     mark: LogMark | None = None
+    gaps: int = 0
 
     @property
     def metadata(self) -> str:
         """The metadata to commit with the offset."""
-        mark = [self.mark.offset, self.mark.digest] if self.mark else None
-        # "tenure" is the stored name of the ownership, from the first routes
-        return json.dumps({"tenure": self.ownership, "counts": dict(self.counts), "mark": mark}, sort_keys=True)
+        return position_metadata(self.counts, self.gaps, self.ownership, self.mark)
 
 
 def position(part: TopicPartition, start: int) -> Position:
@@ -52,7 +53,8 @@ def position(part: TopicPartition, start: int) -> Position:
         return Position(start, committed=False)
     metadata = json.loads(part.metadata or "{}")
     mark = LogMark(*metadata["mark"]) if metadata.get("mark") else None  # an older program stored none
-    return Position(part.offset, metadata.get("counts", {}), metadata.get("tenure", 0), mark=mark)
+    counts, ownership, gaps = metadata.get("counts", {}), metadata.get("tenure", 0), metadata.get("gaps", 0)
+    return Position(part.offset, counts, ownership, mark=mark, gaps=gaps)
 
 
 def copies(

@@ -3,7 +3,7 @@
 - A rate limit (`lk replay throttle`): a file beside the checkpoint, so it reaches a run on any machine.
 - Priority: while a batch, or a replay that reads history without a limit, works on this machine, other runs wait
   ``yield_seconds`` between small epochs; a run that serves no view always does. An epoch costs about as much with one
-  record as with a thousand.
+  record as with a thousand. Priority is a file lock: the OS ends it with its process.
 - A process that takes over from the run blocks its epochs (infra/local/epoch_lock.py) while it holds its lease.
 """
 
@@ -13,14 +13,14 @@ import json
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.identifiers import Name
 from infra.control.runs import Run
+from infra.file_lock import locked
 from infra.lake import files, leases, table_paths
-from infra.lake.process_identity import ProcessIdentity
 from infra.local import epoch_lock
 from infra.settings import Settings
 
@@ -28,6 +28,9 @@ SMALLEST_EPOCH = 10_000  # offsets; a smaller epoch would spend most of its time
 _SECONDS_PER_EPOCH = 4  # of reading at the rate limit
 _EPOCH_BYTES = 2 * 2**30  # of its records, which Spark may have to keep on its disk
 _WEIGHT = 0.25  # of the newest sizes of records in their mean
+_LOCK_PATIENCE = 1.0  # seconds; only a probe is in the way
+_PROBE_PATIENCE = 0.05  # seconds; another probe may be in the way
+_locks: dict[Path, ExitStack] = {}  # of the priorities that this process has
 
 
 class StopRequested(Exception):
@@ -137,25 +140,23 @@ def offsets_per_epoch(settings: Settings, kind: str, rate_limit: int | None) -> 
 
 
 def take_priority(settings: Settings, owner: Name) -> None:
-    """Gives this process priority on this machine until it releases it or dies."""
+    """Gives this process priority on this machine until it releases it or dies; no change if it has it."""
     path = _priority_folder(settings) / owner
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(asdict(ProcessIdentity.current())), "utf-8")
+    if path not in _locks:
+        _locks[path] = ExitStack()
+        _locks[path].enter_context(with_priority(settings, owner))
 
 
 def release_priority(settings: Settings, owner: Name) -> None:
-    """Ends the priority of ``owner``, if it has any."""
-    (_priority_folder(settings) / owner).unlink(missing_ok=True)
+    """Ends the priority that this process took for ``owner``, if it has any."""
+    _locks.pop(_priority_folder(settings) / owner, ExitStack()).close()
 
 
 @contextmanager
 def with_priority(settings: Settings, owner: Name) -> Iterator[None]:
-    """The block has priority."""
-    take_priority(settings, owner)
-    try:
+    """The block has priority; other processes may have it under the same name."""
+    with locked(_priority_folder(settings) / owner, _LOCK_PATIENCE, shared=True):
         yield
-    finally:
-        release_priority(settings, owner)
 
 
 def _others_have_priority(settings: Settings, run: Name) -> bool:
@@ -163,11 +164,9 @@ def _others_have_priority(settings: Settings, run: Name) -> bool:
 
 
 def _is_taken(path: Path) -> bool:
-    """Whether the process that took priority is alive."""
-    try:
-        return not ProcessIdentity(**json.loads(path.read_text("utf-8"))).is_dead
-    except (FileNotFoundError, ValueError):
-        return False  # released, or only half written, at this moment
+    """Whether a living process has priority under this name."""
+    with locked(path, _PROBE_PATIENCE) as is_free:
+        return not is_free
 
 
 def _rate_limit_file(settings: Settings, run: Name) -> str:

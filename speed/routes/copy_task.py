@@ -62,7 +62,9 @@ def copier(tasks: Mapping[LogPartition, CopyTask]) -> Any:
 def copy(task: CopyTask, batches: Iterable[pa.RecordBatch]) -> Outcome:
     """Copies the records. ``moved``, with nothing copied, when the position changed or the ownership has ended.
 
-    A transaction that takes long is committed where it is; the next epoch copies the rest.
+    A transaction that takes long is committed where it is; the next epoch copies the rest. Without ``batches`` the
+    position moves to the end of the span. The reader ends a span only when Kafka has decided on all of its offsets, so
+    that those without a record are gaps.
     """
     faults.arm(task.settings)
     span = task.slice.span
@@ -75,15 +77,18 @@ def copy(task: CopyTask, batches: Iterable[pa.RecordBatch]) -> Outcome:
         if before.offset != span.start or before.ownership > task.ownership:
             return "moved"
         counts, began, reached, mark = Counter(before.counts), time.monotonic(), span.end, before.mark
+        sent = 0
         for batch in batches:
             counts.update(_send(task, open_, batch))
+            sent += batch.num_rows
             (last,) = batch.slice(batch.num_rows - 1).to_pylist()
             mark = mark_of_row(last)
             if time.monotonic() - began > LONGEST:
                 reached = batch["_offset"][-1].as_py() + 1
                 break
         faults.at("route.1_before_commit")
-        open_.commit(Position(reached, counts, task.ownership, mark=mark))
+        gaps = before.gaps + reached - span.start - sent
+        open_.commit(Position(reached, counts, task.ownership, mark=mark, gaps=gaps))
     faults.at("route.1_after_commit")
     return "copied"
 

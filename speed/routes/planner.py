@@ -93,7 +93,7 @@ def _require_same_log(settings: Settings, run: RouteRun, positions: Mapping[LogP
 def _due(
     settings: Settings, history: RouteHistory, run: RouteRun, at: Mapping[LogPartition, Position]
 ) -> dict[LogPartition, Span]:
-    ends = kafka_admin.end_offsets(settings, run.topics)
+    ends = kafka_admin.stable_ends(settings, run.topics)  # a reader would wait for the end of an open transaction
     position = _cut_of(at)
     if log_checks.lost_records(ends, position):  # perhaps for a moment, while a broker starts
         where = f"run {run.id} of route {run.route}"

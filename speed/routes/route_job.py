@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
@@ -26,7 +26,7 @@ from infra.spark.session import session
 from speed.process import state_file
 from speed.process.run_until_stopped import run_until_stopped
 from speed.routes import planner
-from speed.routes.copy_task import COLUMNS, OUTCOME, CopyTask, copier
+from speed.routes.copy_task import COLUMNS, OUTCOME, CopyTask, copier, copy
 from speed.routes.outputs import output_topics
 from speed.routes.planner import require_same_definition, require_same_topics, tasks
 
@@ -61,8 +61,15 @@ def epoch(spark: SparkSession, settings: Settings, catalog: Catalog, run: RouteR
         for row in rows:
             if row["error"]:
                 raise from_document(json.loads(row["error"]))
+        _pass_over(planned, {LogPartition(row["topic"], row["partition"]) for row in rows})
         faults.at("route.2_after_epoch")
     return len(planned)
+
+
+def _pass_over(planned: Mapping[LogPartition, CopyTask], copied: Set[LogPartition]) -> None:
+    """Moves the positions of the planned partitions in which no task saw a committed record."""
+    for partition in planned.keys() - copied:
+        copy(planned[partition], ())
 
 
 def _drive(

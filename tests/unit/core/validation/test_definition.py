@@ -57,6 +57,23 @@ def problems_of(folder: Path, **files: str) -> list[tuple[str, int, str]]:
     return [(Path(p.file).name, p.line, p.text) for p in problems(Settings(views=(folder,)))]
 
 
+def split_with(outputs: int) -> str:
+    """The route with so many outputs, whose names have 60 characters."""
+    dark = '        Output("dark", when=(When("users", "theme = \'dark\'"),)),\n'
+    assert dark in ROUTE
+    numbered = [dark.replace("dark", f"{'x' * 57}{number:03}") for number in range(outputs - 1)]
+    return ROUTE.replace(dark, "".join(numbered)).replace("others", "o" * 60)
+
+
+def test_a_route_has_no_more_outputs_than_the_metadata_of_a_position_has_room_for(tmp_path: Path) -> None:
+    text = (
+        "48 outputs are too many: Kafka stores their counts with each position in at most 4,096 characters, which has "
+        "room for the first 47; give the outputs shorter names, or divide them between two routes"
+    )
+    assert problems_of(tmp_path, users=TOPIC, split=split_with(48)) == [("split.py", 4, text)]
+    assert problems_of(tmp_path, users=TOPIC, split=split_with(47)) == []
+
+
 def test_definitions_without_mistakes_are_loaded(tmp_path: Path) -> None:
     assert problems_of(tmp_path, users=TOPIC, now=LATEST, twice=KEYED, split=ROUTE) == []
     catalog = load(Settings(views=(tmp_path,)))

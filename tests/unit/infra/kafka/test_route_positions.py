@@ -1,10 +1,12 @@
-"""The place of a copy is in its last header; what a producer wrote into a header of that name changes nothing."""
+"""The place of a copy is in its last header, whatever a producer wrote; a position comes back as it was committed."""
 
 from __future__ import annotations
 
 import pytest
+from confluent_kafka import TopicPartition
 
-from infra.kafka.route_positions import copied_offset
+from core.log_mark import LogMark
+from infra.kafka.route_positions import Position, copied_offset, position
 
 OWN = ("route_origin", b"orders/3/17")
 
@@ -29,3 +31,15 @@ def test_a_last_header_that_no_route_writes_names_no_record(last: bytes | None) 
     assert copied_offset([OWN, ("route_origin", last)], b"orders/3/") is None
     assert copied_offset([("a", b"b")], b"orders/3/") is None
     assert copied_offset([], b"orders/3/") is None
+
+
+def test_a_position_comes_back_as_it_was_committed() -> None:
+    committed = Position(21, {"": 12, "errors": 2}, 3, mark=LogMark(19, "ab12"), gaps=7)
+    assert position(TopicPartition("orders", 3, 21, committed.metadata), 0) == committed
+    assert position(TopicPartition("orders", 3, -1001), 5) == Position(5, committed=False)
+
+
+def test_a_position_of_an_older_program_has_no_gaps() -> None:
+    metadata = '{"counts": {"": 19, "errors": 2}, "mark": null, "tenure": 3}'
+    assert position(TopicPartition("orders", 3, 21, metadata), 0) == Position(21, {"": 19, "errors": 2}, 3)
+    assert position(TopicPartition("orders", 3, 21, ""), 0) == Position(21)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import socket
 import subprocess
 import sys
 import threading
@@ -201,6 +202,32 @@ def test_a_killed_process_has_no_priority(settings: Settings) -> None:
         assert waited(settings, LIVE) >= 0.1
         other.kill()
     assert (settings.run_dir / "priority" / REPLAY).is_file()
+    assert waited(settings, LIVE) < 0.1
+
+
+def test_a_file_of_a_process_on_a_host_of_another_name_gives_no_priority(settings: Settings) -> None:
+    """The machine was given another name after the process was killed, so nobody can tell whether it is dead."""
+    path = settings.run_dir / "priority" / "batch"
+    path.parent.mkdir(parents=True)
+    path.write_text('{"host": "its-old-name", "pid": 42, "started": 0.0, "who": "jobs"}', "utf-8")
+    assert waited(settings, LIVE) < 0.1
+
+
+def test_a_process_has_priority_whatever_the_name_of_the_machine_is_by_now(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take_priority(settings, REPLAY)
+    monkeypatch.setattr(socket, "gethostname", lambda: "its-new-name")
+    assert waited(settings, LIVE) >= 0.1
+    release_priority(settings, REPLAY)
+    assert waited(settings, LIVE) < 0.1
+
+
+def test_the_priority_of_a_batch_lasts_beyond_the_end_of_another(settings: Settings) -> None:
+    with with_priority(settings, Name("batch")):
+        with with_priority(settings, Name("batch")):
+            assert waited(settings, LIVE) >= 0.1
+        assert waited(settings, LIVE) >= 0.1
     assert waited(settings, LIVE) < 0.1
 
 
