@@ -1,4 +1,4 @@
-"""Shell completion of arguments: the views, topics, routes and runs of this instance."""
+"""Shell completion of arguments: the views, topics, routes, runs and logs of this instance."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import click
 
 if TYPE_CHECKING:
     from infra.settings import Settings
-
-_SERVERS = ("kafka", "kafka-1", "kafka-2", "kafka-3", "trino", "ui", "airflow", "speed")
 
 
 def views(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
@@ -44,9 +42,9 @@ def route_runs(ctx: click.Context, _param: click.Parameter, incomplete: str) -> 
     return _matching(ctx, incomplete, _route_run_names)
 
 
-def servers(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Names of the logs of an instance."""
-    return [name for name in _SERVERS if name.startswith(incomplete)]
+def logs(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Names of the logs that an instance has."""
+    return _matching(ctx, incomplete, lambda settings: [log.stem for log in settings.log_dir.glob("*.log")])
 
 
 def _matching(ctx: click.Context, incomplete: str, read: Callable[[Settings], Iterable[str]]) -> list[str]:

@@ -60,10 +60,10 @@ def renamed_flag(old: str, new: str) -> Decorator:
     return click.option(old, is_flag=True, expose_value=False, hidden=True, callback=refuse)
 
 
-def study_option(function: Any) -> Any:
-    """Adds --study to a verb that reads the rows of a study."""
-    text = "Folder or file of a study (default: .study)."
-    return click.option("--study", type=click.Path(path_type=Path), help=text)(function)
+def study_option(default: str) -> Decorator:
+    """Adds --study to a verb that reads the rows of a study; ``default`` says which ones without it."""
+    text = f"Folder or file of a study (default: {default})."
+    return click.option("--study", type=click.Path(path_type=Path), help=text)
 
 
 def run_option(text: str = "The run (default: the replay in progress).") -> Decorator:

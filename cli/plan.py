@@ -28,7 +28,7 @@ def _input(option: str, default: float, text: str, *name: str) -> Decorator:
 @_input("--gb-price", Prices.gb_month, "Price of a GB-month in the object store: S3.")
 @_input("--log-gb-price", Prices.log_gb_month, "Price of a GB-month of the log: broker disk.")
 @_input("--log-replicas", Prices.log_replicas, "Replicas of the log.")
-@study_option
+@study_option(".study, else the study that comes with the project")
 @click.option(
     "--study-cores",
     type=click.FloatRange(min=0, min_open=True),

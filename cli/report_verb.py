@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@study_option
+@study_option(".study")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),

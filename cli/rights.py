@@ -33,7 +33,8 @@ def rights(ctx: click.Context) -> None:
 @click.option(
     "--quotas",
     is_flag=True,
-    help="Set the quotas too. That of each user counts for all users of the cluster that have none of their own.",
+    help="Set the quotas too. The quota for each user then holds for every user of the cluster "
+    "without a quota of its own.",
 )
 @json_option
 @audited(begins=True)
@@ -42,7 +43,7 @@ def apply(quotas: bool) -> None:
 
     `lk up` does it at each start of a secured instance, and sets the quotas too. ACLs of principals that the file does
     not name stay, and so do the rights of routes to write to their outputs. Refused where all verbs log in as one
-    user: it would have no right.
+    user: that user would lose its rights.
     """
     from flows.rights import apply_access
 

@@ -24,7 +24,7 @@ def committed_files() -> Mapping[Path, str]:
     tables = {
         "rights in Trino": access_files.rights_table(access),
         "rights in Kafka": acls.rights_table(acls.read_rights()),
-        "quotas in Kafka": quotas.quotas_table(quotas.read_quotas(acls.MATRIX)),
+        "quotas in Kafka": quotas.quotas_table(quotas.read_quotas(acls.ACCESS_FILE)),
     }
     page = PAGE.read_text("utf-8")
     for name, table in tables.items():

@@ -131,7 +131,7 @@ def status(json_lines: bool, every: int | None) -> int:
 
 
 @click.command()
-@click.argument("server", shell_complete=candidates.servers)
+@click.argument("server", shell_complete=candidates.logs)
 @click.option("-n", "--lines", default=40, show_default=True, help="Lines from the end.")
 @click.option("-f", "--follow", is_flag=True, help="Print new lines too, until Ctrl-C.")
 @json_option

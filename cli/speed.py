@@ -44,7 +44,7 @@ def speed_start(new: bool) -> None:
     """Resume the current run, or start the first one.
 
     The current run is the newest that serves. If none serves, it is the newest that `lk rollback` would serve, else the
-    newest other one. A replay in progress never is.
+    newest other one. A replay in progress is never the current run.
     """
     from flows import needed_definitions
     from flows.speed import start

@@ -69,7 +69,7 @@ def switch_kappa(
         emit(switch_in_place(settings, catalog, from_archive=from_archive, why=why), _print_in_place)
         return
     if plan:
-        emit(switch_plan.to_kappa(settings, catalog, run, from_archive=from_archive), _print_kappa_plan)
+        emit(switch_plan.plan_kappa(settings, catalog, run, from_archive=from_archive), _print_kappa_plan)
         return
     why = why or "lk switch kappa"
     result = flows.switch.to_kappa(settings, catalog, run=run, rate=rate, from_archive=from_archive, why=why)
@@ -89,7 +89,7 @@ def switch_lambda(plan: bool, why: str) -> None:
     settings = load_settings()
     catalog = load_catalog(settings)
     if plan:
-        emit(switch_plan.to_lambda(settings, catalog), _print_lambda_plan)
+        emit(switch_plan.plan_lambda(settings, catalog), _print_lambda_plan)
         return
     emit(flows.switch.to_lambda(settings, catalog, why=why), print_batch)
 

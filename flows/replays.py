@@ -1,4 +1,4 @@
-"""The verbs of a replay: start, run, status, wait, throttle, abandon."""
+"""What the verbs of a replay do: start, run, status, wait, throttle, abandon."""
 
 from __future__ import annotations
 

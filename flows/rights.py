@@ -23,6 +23,6 @@ def apply_access(settings: Settings, *, with_quotas: bool) -> AppliedRights:
     change = acls.apply_declared(settings)
     if not with_quotas:
         return AppliedRights(change.added, change.removed, 0)
-    limits = quotas.read_quotas(acls.MATRIX)
+    limits = quotas.read_quotas(acls.ACCESS_FILE)
     kafka_quotas.set_quotas(settings, limits)
     return AppliedRights(change.added, change.removed, len(limits))

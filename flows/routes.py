@@ -1,4 +1,4 @@
-"""The verbs of routes: start, stop, replay, switch, retire, status."""
+"""What the verbs of routes do: start, stop, replay, switch, retire, status."""
 
 from __future__ import annotations
 

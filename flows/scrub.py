@@ -16,7 +16,6 @@ from infra.settings import Settings
 from speed.epoch import checkpoint_damage
 
 _FROM_STORE = "nothing here: restore the file from a copy of the lake; without one, `lk restore` into a new lake"
-_ENDED = ("abandoned", "retired")
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ def scrub(settings: Settings) -> ScrubResult:
         damaged += [_damaged(damaged_file, relative, source_of(settings, relative)) for damaged_file in table.damages]
     damaged += _lost_builds(settings, damaged)
     for run, role in run_roles.roles(settings).items() if not _of_control(damaged) else ():
-        if role not in _ENDED:
+        if role not in run_roles.ENDED:
             in_checkpoint = checkpoint_damage.scrub(settings, run)
             damaged += [
                 _damaged(damaged_file, run, f"the log: `lk repair` replaces run {run}")

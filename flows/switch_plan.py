@@ -61,7 +61,9 @@ class LambdaPlan:
     readers: str
 
 
-def to_kappa(settings: Settings, catalog: Catalog, run: Name | None = None, *, from_archive: bool = False) -> KappaPlan:
+def plan_kappa(
+    settings: Settings, catalog: Catalog, run: Name | None = None, *, from_archive: bool = False
+) -> KappaPlan:
     """The plan of a switch to Kappa. Raises Refused if the switch would be refused."""
     logs = replay_state.partition_logs(settings, catalog)
     replay_state.prefix_from_archive(logs, from_archive=from_archive)
@@ -85,7 +87,7 @@ def to_kappa(settings: Settings, catalog: Catalog, run: Name | None = None, *, f
     )
 
 
-def to_lambda(settings: Settings, catalog: Catalog) -> LambdaPlan:
+def plan_lambda(settings: Settings, catalog: Catalog) -> LambdaPlan:
     """The plan of a switch to Lambda. Raises Refused if the switch would be refused."""
     refuse_changed(settings, catalog)
     refuse_mixed(settings, catalog)

@@ -74,9 +74,9 @@ def served_status(settings: Settings, catalog: Catalog) -> ServedStatus:
     pins = declared_pins(last, catalog)
     states, log_problems = ledger.served_states(settings, pins), list[str]()
     unchanged = ledger.unchanged_states(catalog, states)
-    with ThreadPoolExecutor() as trino:  # which counts the rows of years, while the other servers are asked
-        served = trino.submit(served_views.read_served, settings, pins)
-        counted = trino.submit(ledger.view_counts, settings, catalog, unchanged)
+    with ThreadPoolExecutor() as pool:  # Trino's views and the row sums, while Kafka and the tables are read
+        served = pool.submit(served_views.read_served, settings, pins)
+        counted = pool.submit(ledger.view_counts, settings, catalog, unchanged)
         damages, stopped = whole_tables.damages(settings, pins), _stopped_runs(settings, pins)
         views = _view_states(settings, catalog, states, last.seq, log_problems)
     with _collect_errors(problems):

@@ -19,7 +19,7 @@ from core.errors import NEW_RUN, RESUME_RUN, LkError, Refused, TryAgain
 from core.identifiers import Name
 from core.positions import LogPartition
 from infra.control import runs
-from infra.control.manifest import last_epoch, read_up_to
+from infra.control.manifest import last_epoch, last_epoch_number, read_up_to
 from infra.control.run_roles import ServingWatch
 from infra.control.runs import Run
 from infra.control.stored_totals import store_totals
@@ -38,7 +38,6 @@ from speed.process import epoch_pacing, state_file
 from speed.process.epoch_pacing import StopRequested
 from speed.process.run_until_stopped import run_until_stopped
 from speed.start_checks import (
-    last_epoch_number,
     require_same_history,
     require_startable,
     require_unread_records,

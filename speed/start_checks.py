@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from core.catalog import Catalog
 from core.errors import NEW_RUN, Refused
-from core.identifiers import Name
 from infra.control.log_history import require_log_of_history, require_log_of_run, require_no_lost_records_of_run
-from infra.control.manifest import Epoch, last_epoch, read_up_to
+from infra.control.manifest import Epoch, last_epoch, last_epoch_number, read_up_to
 from infra.control.runs import Run
 from infra.kafka import log_checks
 from infra.lake import damage, table_paths
@@ -54,9 +53,3 @@ def require_whole_checkpoint(settings: Settings, run: Run) -> None:
     damages = checkpoint_damage.scrub(settings, run.id, last=2)
     if damages:
         raise damage.refusal(damages)
-
-
-def last_epoch_number(settings: Settings, run: Name) -> int:
-    """The number of the last committed epoch of a run; -1 for none."""
-    epoch = last_epoch(settings, run)
-    return epoch.number if epoch else -1

@@ -18,7 +18,7 @@ from flows.measure.freshness import percentile
 from infra import clock
 from infra.control import route_runs, runs
 from infra.control.claims import read_claims
-from infra.control.manifest import last_epoch, read_epochs
+from infra.control.manifest import last_epoch_number, read_epochs
 from infra.kafka import kafka_admin
 from infra.settings import Settings
 from serving.read import get
@@ -123,10 +123,9 @@ def _pay(shop: ProgramsInstance, orders: int) -> None:
 
 def epoch_seconds(settings: Settings, run: Name, send: Callable[[], None]) -> float:
     """Seconds of the epochs that read what ``send`` sends; mostly it is one epoch."""
-    before = last_epoch(settings, run)
+    number = last_epoch_number(settings, run)
     send()
     load.wait_for_lag_zero(settings, run)
-    number = before.number if before else -1
     epochs = read_epochs(settings, run, first=number + 1)
     return sum(epoch.committed_at.timestamp() - epoch.batch_time_ms / 1_000 for epoch in epochs)
 

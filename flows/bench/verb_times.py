@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from core.catalog import Catalog
-from core.identifiers import Name
 from flows import speed
 from flows.bench.gate_time import BuiltInstance
 from flows.measure import load
@@ -18,7 +17,7 @@ from flows.measure.fresh_instance import FreshInstance
 from flows.measure.live_system import SEEDS
 from flows.measure.measured_verb import MeasuredVerb, measured_verb
 from infra.control import runs
-from infra.control.manifest import last_epoch
+from infra.control.manifest import last_epoch_number
 from infra.definitions import passed_checks
 from infra.project_files import VIEWS
 from infra.settings import Settings
@@ -86,18 +85,12 @@ def _start_seconds(small: BuiltInstance) -> float:
     """Seconds from the call until an epoch of the resumed run holds records that were sent before."""
     settings, run = small.settings, runs.read_runs(small.settings)[-1].id
     speed.stop(settings)
-    before = last_epoch(settings, run)
-    number = before.number if before else -1
+    number = last_epoch_number(settings, run)
     load.send_count(settings, small.catalog, next(SEEDS), _FEW)
     began = time.monotonic()
     speed.start(settings, small.catalog)
-    load.wait_for(lambda: _last_number(settings, run) > number, "the first epoch", every=0.05)
+    load.wait_for(lambda: last_epoch_number(settings, run) > number, "the first epoch", every=0.05)
     return time.monotonic() - began
-
-
-def _last_number(settings: Settings, run: Name) -> int:
-    epoch = last_epoch(settings, run)
-    return epoch.number if epoch else -1
 
 
 def _checks(small: BuiltInstance, turn: int) -> tuple[MeasuredVerb, MeasuredVerb]:

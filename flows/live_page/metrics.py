@@ -185,7 +185,7 @@ def _gate(snapshot: Snapshot) -> Iterator[Metric]:
     gate = snapshot.gate.value
     if gate is None or gate.build is None:
         return
-    failed = GaugeMetricFamily("lk_gate_failed_checks", "Failed checks of the last judged build", labels=["severity"])
+    failed = GaugeMetricFamily("lk_gate_failed_checks", "Failed checks of the last checked build", labels=["severity"])
     for severity in ("critical", "warning"):
         results = [result for result in gate.results if not result.success and result.severity == severity]
         failed.add_metric([severity], len(results))

@@ -18,7 +18,7 @@ _TEXTS = SETTINGS | {"log_replicas": "replicas of the log"}
 
 
 @dataclass(frozen=True)
-class FormField:
+class PlanField:
     """A number that the reader may change, as the page shows it."""
 
     name: str
@@ -41,7 +41,7 @@ class Plan:
 class PlanPage:
     """The form, and what follows from it: a plan, or why there is none."""
 
-    fields: tuple[FormField, ...]
+    fields: tuple[PlanField, ...]
     plan: Plan | None
     problem: str
 
@@ -66,9 +66,9 @@ def _number(name: str, text: str) -> float:
         raise Usage(f"{name} is {text[:20]!r}", fix="give a number") from None
 
 
-def _form(given: Mapping[str, str]) -> tuple[FormField, ...]:
+def _form(given: Mapping[str, str]) -> tuple[PlanField, ...]:
     return tuple(
-        FormField(field.name, _TEXTS[field.name], given.get(field.name, f"{field.default:g}"))
+        PlanField(field.name, _TEXTS[field.name], given.get(field.name, f"{field.default:g}"))
         for of in (Workload, Prices)
         for field in fields(of)
     )

@@ -7,12 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from core.cut import Cut
 from core.identifiers import Name
 from core.positions import LogPartition
-from flows.live_page.end_history import ByTopic, EndHistory, MomentEnds
+from flows.live_page.end_history import EndHistory, MomentEnds
 from flows.live_page.snapshot import LiveRun, Snapshot
-from infra.control.manifest import read_up_to
+from flows.live_page.waiting_times import ends_read, seconds_waiting
 
 SAMPLES = 1_800  # an hour while somebody looks
 MARKS = 200
@@ -68,7 +67,7 @@ class RecentSamples:
             return self._append(LiveSample(snapshot.at.timestamp(), None, None, None, None))
         if self._ends.last is not None and self._ends.last.clock == log.clock:
             return None
-        runs = {live.run.id: _read_up_to(live) for live in serving(snapshot) if live.is_read}
+        runs = {live.run.id: ends_read(live) for live in serving(snapshot) if live.is_read}
         self._ends.add(log.clock, log.value, runs)
         waiting = self.waiting(snapshot).values()
         lags = [view.lag for view in snapshot.status.value.views] if snapshot.status.value else []
@@ -109,18 +108,8 @@ class RecentSamples:
         """
         last = self._ends.last
         if self._waiting is None or self._waiting.snapshot is not snapshot or self._waiting.last is not last:
-            self._waiting = _Waiting(snapshot, last, dict(self._seconds_waiting(snapshot)))
+            self._waiting = _Waiting(snapshot, last, seconds_waiting(snapshot, self._ends))
         return self._waiting.seconds
-
-    def _seconds_waiting(self, snapshot: Snapshot) -> Iterable[tuple[Name, float | None]]:
-        status, sources = snapshot.status.value, snapshot.sources
-        is_known = self._ends.last is not None and not snapshot.log.problem
-        runs = {live.run.id: _read_up_to(live) for live in snapshot.runs.value or () if live.is_read}
-        for view in status.views if status else ():
-            if view.view in sources:
-                of_run = runs.get(view.run) if view.run else {}
-                served = _served(of_run, view.cut, frozenset(sources[view.view])) if of_run is not None else None
-                yield view.view, self._ends.seconds_unserved(served) if is_known and served is not None else None
 
     def _committed(self) -> float | None:
         rates = self.run_rates()
@@ -144,10 +133,6 @@ def serving(snapshot: Snapshot) -> tuple[LiveRun, ...]:
     return tuple(live for live in snapshot.runs.value or () if live.role == "serving")
 
 
-def _read_up_to(live: LiveRun) -> ByTopic:
-    return _by_topic(read_up_to(live.run, live.last).ends)
-
-
 def _marks(snapshot: Snapshot) -> Iterable[tuple[_MarkId, Mark]]:
     for change in snapshot.lake.value.changes if snapshot.lake.value else ():
         modes = " and ".join(sorted({pin.mode for pin in change.pins.values()}))
@@ -166,19 +151,3 @@ def _marks(snapshot: Snapshot) -> Iterable[tuple[_MarkId, Mark]]:
 
 def _seconds(moment: datetime) -> float:
     return moment.astimezone(UTC).timestamp()
-
-
-def _by_topic(ends: Iterable[tuple[Name, int, int]]) -> dict[Name, dict[int, int]]:
-    offsets: dict[Name, dict[int, int]] = {}
-    for topic, partition, end in ends:
-        offsets.setdefault(topic, {})[partition] = end
-    return offsets
-
-
-def _served(of_run: ByTopic, cut: Cut, topics: frozenset[Name]) -> ByTopic:
-    """The end of what a view serves of its topics: its run's, where that is further than the cut."""
-    ends = {topic: dict(of_run.get(topic, {})) for topic in topics}
-    for topic, partition, end in cut.ends:
-        if topic in topics:
-            ends[topic][partition] = max(end, ends[topic].get(partition, 0))
-    return ends

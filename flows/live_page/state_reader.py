@@ -48,7 +48,7 @@ class StateReader:
         self.processes = _part(settings, "processes", states, every=2, longest_pause=_PROCESSES_PAUSE)
         self.dead = _part(settings, "dead", local_stack.dead_processes, every=2)
         limit = 2 * _LIMIT + settings.lease_seconds  # it may watch a silent process for half a lease
-        # Trino adds up every served row for it: of an instance of years, that is more work than a page may cause.
+        # The first read of an instance of years adds up the rows of all its files.
         self.status = _part(settings, "status", overview.status, every=4, limit=limit, longest_pause=math.inf)
         self.log = _part(settings, "log", _log, every=2)
         self.trino = _part(settings, "trino", _trino, every=8)

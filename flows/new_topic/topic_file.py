@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from core.topic import Topic
 from flows.new_topic.definition_text import call, comment, exploded, python_literal
 from flows.new_topic.field_guesses import FieldGuess
 from flows.new_topic.field_names import sql_name
@@ -12,7 +13,6 @@ from flows.new_topic.sample_file import SampleFile
 
 _SIMPLE = re.compile(r"[A-Za-z0-9_.-]{1,20}")  # values that a commented rule may list
 _FEW_VALUES = 6
-_DEFAULT_MAX_BYTES = 65_536
 
 
 def topic_text(guess: TopicGuess, sample: SampleFile, file_name: str) -> str:
@@ -80,7 +80,7 @@ def _version_name(guess: TopicGuess) -> list[str]:
 
 def _max_bytes(sample: SampleFile) -> list[str]:
     longest = max(len(record.text.encode()) for record in sample.records)
-    return [f"max_bytes={1 << (2 * longest - 1).bit_length():_}"] if longest > _DEFAULT_MAX_BYTES // 2 else []
+    return [f"max_bytes={1 << (2 * longest - 1).bit_length():_}"] if longest > Topic.max_bytes // 2 else []
 
 
 def _field(field: FieldGuess, count: int) -> list[str]:

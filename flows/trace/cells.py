@@ -56,7 +56,7 @@ def problem_text(error: LkError) -> str:
     return "; ".join(filter(None, (error.what, error.where, error.fix)))
 
 
-def collected(read: Callable[[], T], nothing: T, problems: list[str]) -> T:
+def noting_problem(read: Callable[[], T], nothing: T, problems: list[str]) -> T:
     """What a stage reads; where it cannot be read, ``nothing``, and the reason is added to ``problems``."""
 
     def refused(reason: str) -> T:

@@ -15,8 +15,6 @@ from infra.control.manifest import Epoch
 from infra.control.runs import Run
 from infra.settings import Settings
 
-_ENDED = ("abandoned", "retired")  # their tables are deleted
-
 
 @dataclass(frozen=True)
 class RunStage:
@@ -30,7 +28,8 @@ class RunStage:
 def read_runs(settings: Settings, topic: Name, topic_id: str | None, partition: int, offset: int) -> list[RunStage]:
     """Every run that reads the topic and has not ended, oldest first. ``topic_id`` is that of the topic now."""
     roles = run_roles.roles(settings)
-    declared = [run for run in runs.read_runs(settings) if topic in run.topics and roles.get(run.id) not in _ENDED]
+    readers = [run for run in runs.read_runs(settings) if topic in run.topics]
+    declared = [run for run in readers if roles.get(run.id) not in run_roles.ENDED]
     stages = []
     for run in declared:
         unread = RunEpoch(run.id, str(roles.get(run.id, "idle")), "unknown")

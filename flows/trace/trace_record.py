@@ -11,7 +11,7 @@ from core.identifiers import Name
 from core.positions import RecordPosition
 from core.view import View
 from flows.trace.archived_record import ArchiveStage, raw_of, read_archives
-from flows.trace.cells import collected
+from flows.trace.cells import noting_problem
 from flows.trace.computed_rows import Computed, compute
 from flows.trace.decoded_row import stored_outcome
 from flows.trace.kafka_record import KafkaStage, RawRecord, read_record
@@ -76,7 +76,7 @@ def _trace(
     topic, partition, offset = position
     problems = list(stored.problems)
     timestamp = stored.raw.timestamp if stored.raw else None
-    routes: tuple[RouteCopy, ...] = collected(
+    routes: tuple[RouteCopy, ...] = noting_problem(
         lambda: read_routes(settings, catalog, position, stored.kafka.topic_id, timestamp), (), problems
     )
     decoded = _outcome(stored.decoded, computed)
@@ -119,12 +119,13 @@ def _chosen(catalog: Catalog, topic: Name, partition: int, offset: int, rows_of:
 def _read_stored(settings: Settings, catalog: Catalog, position: RecordPosition) -> _Stored:
     topic, partition, offset = position
     problems = list[str]()
-    publication = collected(lambda: publications.last_done(settings), None, problems)  # before the runs that it pins
+    # Before the runs that it pins: a publication that comes meanwhile may pin newer ones.
+    publication = noting_problem(lambda: publications.last_done(settings), None, problems)
     kafka = read_record(settings, catalog.topic(topic), partition, offset)
-    runs: list[RunStage] = collected(
+    runs: list[RunStage] = noting_problem(
         lambda: read_runs(settings, topic, kafka.topic_id, partition, offset), [], problems
     )
-    archives: list[ArchiveStage] = collected(
+    archives: list[ArchiveStage] = noting_problem(
         lambda: read_archives(settings, catalog, topic, kafka.topic_id, partition, offset), [], problems
     )
     is_stored = any(run.epoch for run in runs) or any(archive.row for archive in archives)
@@ -150,7 +151,7 @@ def _computed(
         return None
     pins = stored.publication.pins if stored.publication else {}
     with bar("Spark decodes the record and computes its views"):
-        return collected(lambda: compute(settings, catalog, position, raw, views, pins), None, stored.problems)
+        return noting_problem(lambda: compute(settings, catalog, position, raw, views, pins), None, stored.problems)
 
 
 def _outcome(stored: Decoded, computed: Computed | None) -> Decoded:

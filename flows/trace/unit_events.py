@@ -19,8 +19,8 @@ from infra.control import manifest
 from infra.control.pins import Pin
 from infra.lake import archive
 from infra.settings import Settings
-from speed.epoch.cached_plan import MAX_INPUT_BYTES
 from speed.epoch.kept_events import few_events
+from speed.epoch.prepared_query import MAX_INPUT_BYTES
 
 _MOST_ARCHIVED = 1_000_000  # records of the archives that are searched for events of one key: nothing sorts them by key
 _MOST_EVENTS = 100_000  # of one key, and no more than MAX_INPUT_BYTES, before they are taken into this process

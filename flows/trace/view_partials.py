@@ -125,8 +125,8 @@ def _folded_to(settings: Settings, run: Name, view: View, path: str) -> list[int
     newest = opened.transaction_version(fold.fold_app(run, view.name, 1))
     if newest is None:
         return []
-    times = fold_ranges.levels(newest, settings.fold_epochs)
-    ends = (opened.transaction_version(fold.fold_app(run, view.name, level)) for level in times)
+    multiples = fold_ranges.multiples(newest, settings.fold_epochs)
+    ends = (opened.transaction_version(fold.fold_app(run, view.name, multiple)) for multiple in multiples)
     return [-1 if end is None else int(end) for end in ends]
 
 

@@ -17,7 +17,7 @@ from core.positions import RecordPosition
 from core.unix_time import utc_millis_text
 from core.view import Keyed, Rollup, View
 from flows.trace.archived_record import ArchiveStage
-from flows.trace.cells import MOST_ROWS, collected, guarded, row_of
+from flows.trace.cells import MOST_ROWS, guarded, noting_problem, row_of
 from flows.trace.row_changes import RowChanges
 from flows.trace.run_epochs import RunStage
 from flows.trace.served_side import served_side
@@ -79,7 +79,7 @@ def trace_view(stages: EarlierStages, view: View, contribution: Contribution | N
     served_build = pin.build if pin else None
     places_of_builds = None if other_topic else places
     problems = list[str]()
-    builds: tuple[ViewBuild, ...] = collected(
+    builds: tuple[ViewBuild, ...] = noting_problem(
         lambda: read_builds(stages.settings, stages.catalog, name, stages.position, served_build, places_of_builds),
         (),
         problems,

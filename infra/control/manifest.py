@@ -74,6 +74,16 @@ def last_epoch(settings: Settings, id: Name) -> Epoch | None:
     return read_epoch(*committed) if committed else None
 
 
+def number_of(last: Epoch | None) -> int:
+    """The number of a run's last committed epoch; -1 for none."""
+    return last.number if last else -1
+
+
+def last_epoch_number(settings: Settings, id: Name) -> int:
+    """The number of the last committed epoch of a run; -1 for none."""
+    return number_of(last_epoch(settings, id))
+
+
 def committed_size(settings: Settings, id: Name) -> int:
     """How many offsets a run has committed; 0 before its first epoch."""
     last = last_epoch(settings, id)

@@ -20,6 +20,7 @@ from infra.lake import delta
 from infra.settings import Settings
 
 Role = Literal["serving", "warm", "replay", "idle", "abandoned", "retired"]
+ENDED: tuple[Role, ...] = ("abandoned", "retired")  # the tables of such a run are deleted
 
 
 def roles(settings: Settings) -> Mapping[Name, Role]:

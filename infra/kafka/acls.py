@@ -24,7 +24,7 @@ from infra.kafka.client_config import ADMIN, as_principal
 from infra.settings import Settings
 
 ROUTE = "route"  # the principal of routes
-MATRIX = Path(__file__).with_name("access.toml")
+ACCESS_FILE = Path(__file__).with_name("access.toml")
 _TYPES = {
     "topic": ResourceType.TOPIC,
     "group": ResourceType.GROUP,
@@ -78,7 +78,7 @@ class RightsChange:
     removed: int
 
 
-def read_rights(path: Path = MATRIX) -> tuple[Right, ...]:
+def read_rights(path: Path = ACCESS_FILE) -> tuple[Right, ...]:
     """Every right of the matrix, in its order."""
     return tuple(_rights(tomllib.loads(path.read_text("utf-8"))))
 

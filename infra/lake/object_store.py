@@ -127,7 +127,9 @@ def _check(bucket: str, store: Store) -> None:
 def _arrow(store: Store, attempts: int = _ATTEMPTS) -> fs.S3FileSystem:
     options = {"endpoint_override": store.endpoint} if store.endpoint else {}
     options |= {"region": store.region} if store.region else {}
-    return fs.S3FileSystem(**options, retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=attempts))
+    retries = fs.AwsStandardS3RetryStrategy(max_attempts=attempts)
+    # Else a file of some bytes is a multipart upload: three requests.
+    return fs.S3FileSystem(**options, retry_strategy=retries, allow_delayed_open=True)
 
 
 def _failed(text: str, where: str) -> LkError:

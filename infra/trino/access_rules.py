@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-MATRIX = Path(__file__).with_name("access.toml")
+ACCESS_FILE = Path(__file__).with_name("access.toml")
 PUBLISHER = "publisher"
 ARCHIVE = "lake.archive"
 PRIVILEGES = {"none": [], "read": ["SELECT"], "own": ["SELECT", "GRANT_SELECT", "OWNERSHIP"]}
@@ -28,7 +28,7 @@ class Access:
     limits: Mapping[str, Any]
 
 
-def read_access(publisher: str, path: Path = MATRIX) -> Access:
+def read_access(publisher: str, path: Path = ACCESS_FILE) -> Access:
     """The matrix for an instance whose publisher has this user name."""
     text = tomllib.loads(path.read_text("utf-8"))
     system = {name: text[name]["roles"] for name in ("queries", "system_information", "session_properties")}

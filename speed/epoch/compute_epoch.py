@@ -34,11 +34,11 @@ from infra.kafka.spark_source import read_spans
 from infra.library_errors import first_line, root_cause
 from infra.settings import Settings
 from infra.spark.collected_rows import is_too_large
-from speed.epoch.cached_plan import MAX_RESULT_BYTES
 from speed.epoch.epoch_results import EpochResults, require_all_offsets, require_same_counts
 from speed.epoch.keyed_units import plan_units
 from speed.epoch.offset_log import PlannedEpoch
 from speed.epoch.prepared_plans import PreparedPlans, is_of_log, prepare
+from speed.epoch.prepared_query import MAX_RESULT_BYTES
 from speed.epoch.repeated_starts import count_start
 from speed.epoch.topic_results import (
     COUNTS,

@@ -13,7 +13,7 @@ from core.identifiers import Name
 from core.view import Keyed
 from infra.lake import data_files, delta, table_paths
 from infra.settings import Settings
-from speed.epoch.cached_plan import MAX_INPUT_BYTES
+from speed.epoch.prepared_query import MAX_INPUT_BYTES
 
 
 def few_events(settings: Settings, run: Name, view: Keyed, number: int, new: pa.Table) -> pa.Table | None:

@@ -29,8 +29,8 @@ from infra.lake import data_files, delta, parquet_scan, table_paths
 from infra.settings import Settings
 from infra.spark.collected_rows import is_too_large
 from speed.epoch import kept_events
-from speed.epoch.cached_plan import (
-    CachedPlan,
+from speed.epoch.prepared_query import (
+    PreparedQuery,
     create_inbox,
     plan_query,
     read_input,
@@ -50,7 +50,7 @@ class Units:
     catalog: Catalog
     run: Run
     inbox: str
-    plans: dict[Name, CachedPlan]
+    plans: dict[Name, PreparedQuery]
 
     def results(self, view: Name, number: int, new: pa.Table | None) -> pa.Table | DataFrame:
         """The rows of every unit that epoch ``number`` touches; ``new`` are its packed events when they are few."""
@@ -126,7 +126,7 @@ def plan_units(spark: SparkSession, settings: Settings, catalog: Catalog, run: R
     return Units(spark, settings, catalog, run, inbox, plans)
 
 
-def _plan(spark: SparkSession, catalog: Catalog, inbox: str, view: Keyed) -> CachedPlan | None:
+def _plan(spark: SparkSession, catalog: Catalog, inbox: str, view: Keyed) -> PreparedQuery | None:
     name = Name(view.name)
     rows = {
         source: inlined(view, catalog.topic(source), read_input(spark, inbox, _file(name, source)))

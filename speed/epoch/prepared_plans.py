@@ -25,7 +25,7 @@ from infra.control.runs import Run
 from infra.kafka.spark_source import source_options
 from infra.settings import Settings
 from infra.spark.session import is_java_class
-from speed.epoch.cached_plan import MAX_INPUT_BYTES, MAX_RESULT_BYTES, CachedPlan, plan_query
+from speed.epoch.prepared_query import MAX_INPUT_BYTES, MAX_RESULT_BYTES, PreparedQuery, plan_query
 from speed.epoch.topic_results import TopicResult, results_of_topic
 
 _NOT_READ = "LogNotRead"  # in the message of an error of Kafka
@@ -37,7 +37,7 @@ _KAFKA = "kafka."
 class TopicPlan:
     """The plans of one topic's results, and its part of the plans in the JVM."""
 
-    results: tuple[tuple[TopicResult, CachedPlan], ...]
+    results: tuple[tuple[TopicResult, PreparedQuery], ...]
     part: Any
 
 

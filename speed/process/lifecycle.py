@@ -15,7 +15,7 @@ from core.positions import LogPartition
 from core.validation.definition_change import require_same_definitions
 from infra.control import run_roles, runs
 from infra.control.log_history import require_log_of_history
-from infra.control.manifest import last_epoch, read_up_to
+from infra.control.manifest import last_epoch, number_of, read_up_to
 from infra.control.runs import Kind, Run
 from infra.kafka import kafka_admin, log_checks, topic_admin
 from infra.lake import table_paths
@@ -155,7 +155,7 @@ def _without_lag(settings: Settings, run: Run) -> tuple[RunState, Cut]:
         run=run.id,
         alive=alive is not None,
         phase=state_file.phase_of(state, alive=alive is not None, remote=host is not None),
-        epoch=epoch.number if epoch else -1,
+        epoch=number_of(epoch),
         pid=alive.pid if alive else None,
         host=host,
         age=(datetime.now(UTC) - epoch.committed_at).total_seconds() if epoch else None,

@@ -31,7 +31,7 @@ from infra.retry import retry_on
 from infra.settings import Settings
 from infra.spark.frames import frame_of
 from speed.tables import schemas
-from speed.tables.fold_ranges import EpochRange, due_ranges, levels
+from speed.tables.fold_ranges import EpochRange, due_ranges, multiples
 
 COLLECTED_BYTES = 32 * 1024 * 1024  # the most that one fold brings into this process; Spark writes a larger one
 _PATIENCE = 10.0  # seconds in which a fold whose counts differ is computed again; nothing is replaced meanwhile
@@ -42,7 +42,7 @@ _TAGS = ("first_epoch", "last_epoch")
 class Folding:
     """The folds of one view of a run.
 
-    ``folded`` is level -> the last epoch up to which it is folded. A level is a number of times ``fold_epochs``.
+    ``folded`` is multiple -> the last epoch up to which it is folded. A fold combines so many times ``fold_epochs``.
     """
 
     settings: Settings
@@ -51,41 +51,41 @@ class Folding:
     lease: Lease
     folded: dict[int, int] = field(default_factory=dict)
 
-    def last_folded(self, level: int) -> int:
-        """The last epoch up to which a level is folded; -1 for none."""
-        if level not in self.folded:
-            last = delta.table(self.path).transaction_version(self.app(level))
-            self.folded[level] = -1 if last is None else last
-        return self.folded[level]
+    def last_folded(self, multiple: int) -> int:
+        """The last epoch up to which folds of a multiple have come; -1 for none."""
+        if multiple not in self.folded:
+            last = delta.table(self.path).transaction_version(self.app(multiple))
+            self.folded[multiple] = -1 if last is None else last
+        return self.folded[multiple]
 
     @property
     def path(self) -> str:
         """The table of the view's partial rows."""
         return table_paths.speed(self.settings, self.run, Name(self.view.name))
 
-    def app(self, level: int) -> str:
-        """The app id of the commits of one level; their version is the last epoch that is folded."""
-        return fold_app(self.run, self.view.name, level)
+    def app(self, multiple: int) -> str:
+        """The app id of the commits of one multiple; their version is the last epoch that is folded."""
+        return fold_app(self.run, self.view.name, multiple)
 
 
-def fold_app(run: Name, view: str, level: int) -> str:
-    """The app id of the commits of one level of a view's folds; their version is the last epoch that is folded."""
-    return runs.txn_app(run, f"{view}/fold/{level}")
+def fold_app(run: Name, view: str, multiple: int) -> str:
+    """The app id of the commits of one multiple of a view's folds; their version is the last epoch that is folded."""
+    return runs.txn_app(run, f"{view}/fold/{multiple}")
 
 
 def fold(spark: SparkSession, folding: Folding, last_epoch: int, boundaries: Iterable[int]) -> bool:
     """Folds the oldest range that is due; False when there is none."""
     settings, ends = folding.settings, list(boundaries)
-    for level in levels(last_epoch, settings.fold_epochs):
-        size, folded = level * settings.fold_epochs, folding.last_folded(level)
+    for multiple in multiples(last_epoch, settings.fold_epochs):
+        size, folded = multiple * settings.fold_epochs, folding.last_folded(multiple)
         due = list(due_ranges(last_epoch, settings.fold_behind, ends, size, folded))
         tags = _tags(delta.table(folding.path), EpochRange(due[0].first, due[-1].last)) if due else []
         for epochs in due:
             if _covered(epochs, tags) > 1:
-                attempts = partial(_fold, spark, folding, level, epochs)
+                attempts = partial(_fold, spark, folding, multiple, epochs)
                 retry_on(FoldDiffers, attempts, _PATIENCE, every=1.0)
                 return True
-            folding.folded[level] = epochs.last
+            folding.folded[multiple] = epochs.last
     return False
 
 
@@ -104,18 +104,18 @@ def _covered(epochs: EpochRange, tags: list[EpochRange]) -> int:
     return bisect_left(tags, EpochRange(epochs.last + 1, -1)) - first
 
 
-def _fold(spark: SparkSession, folding: Folding, level: int, epochs: EpochRange) -> None:
+def _fold(spark: SparkSession, folding: Folding, multiple: int, epochs: EpochRange) -> None:
     view, opened = folding.view, delta.table(folding.path)
     damage.require_content(folding.path, _files_with(opened, epochs))
     rows = _few_rows(opened, schemas.partial_schema(view), epochs)
     if rows is not None:
         merged = merge_partials(view, frame_of(spark, rows)).toArrow()
         _require_same_counts(folding, epochs, _counted(view, [rows]), _counted(view, [merged]))
-        _replace(folding, level, epochs, _tagged(merged, view, epochs), opened)
+        _replace(folding, multiple, epochs, _tagged(merged, view, epochs), opened)
     else:
         merge = merge_partials(view, parquet_scan.read_table(spark, folding.path).where(_predicate(epochs)))
-        _replace_from_spark(folding, level, epochs, merge)
-    folding.folded[level] = epochs.last
+        _replace_from_spark(folding, multiple, epochs, merge)
+    folding.folded[multiple] = epochs.last
 
 
 def _files_with(opened: DeltaTable, epochs: EpochRange) -> Iterator[str]:
@@ -135,7 +135,7 @@ def _few_rows(opened: DeltaTable, schema: pa.Schema, epochs: EpochRange) -> pa.T
     return pa.Table.from_batches(batches).cast(schema)
 
 
-def _replace_from_spark(folding: Folding, level: int, epochs: EpochRange, merged: DataFrame) -> None:
+def _replace_from_spark(folding: Folding, multiple: int, epochs: EpochRange, merged: DataFrame) -> None:
     """Spark writes the merged rows beside the tables; they are then copied batch by batch.
 
     Each holder of the run's lease writes to a folder of its own: one that lost it may still write to the one before.
@@ -152,7 +152,7 @@ def _replace_from_spark(folding: Folding, level: int, epochs: EpochRange, merged
             for table in files.parquet_batches(part)
             for batch in _tagged(table, folding.view, epochs).to_batches()
         )
-        _replace(folding, level, epochs, pa.RecordBatchReader.from_batches(schema, rows), delta.table(folding.path))
+        _replace(folding, multiple, epochs, pa.RecordBatchReader.from_batches(schema, rows), delta.table(folding.path))
     finally:
         files.remove(part)
 
@@ -187,10 +187,10 @@ def remove_left_folds(settings: Settings, run: Name, lease: Lease) -> None:
 
 
 def _replace(
-    folding: Folding, level: int, epochs: EpochRange, rows: pa.Table | pa.RecordBatchReader, opened: DeltaTable
+    folding: Folding, multiple: int, epochs: EpochRange, rows: pa.Table | pa.RecordBatchReader, opened: DeltaTable
 ) -> None:
     faults.at("speed.6_in_fold")
-    app, predicate = folding.app(level), _predicate(epochs)
+    app, predicate = folding.app(multiple), _predicate(epochs)
     idempotent_writes.overwrite_once(
         folding.path, rows, predicate, app, epochs.last, lease=folding.lease, opened=opened
     )

@@ -29,12 +29,15 @@ def due_ranges(
         yield from _split(max(block * size, folded + 1), (block + 1) * size - 1, ends)
 
 
-def levels(last_epoch: int, fold_epochs: int) -> Iterator[int]:
-    """The levels of a run with ``last_epoch``: 1, 20, 400 and so on, as long as a row has so many epochs."""
-    level = 1
-    while level == 1 or level * fold_epochs <= last_epoch + 1:
-        yield level
-        level *= GROWTH
+def multiples(last_epoch: int, fold_epochs: int) -> Iterator[int]:
+    """Level by level, how many times ``fold_epochs`` a fold combines: 1, 20, 400 and so on.
+
+    They end where a run with ``last_epoch`` has too few epochs for one.
+    """
+    multiple = 1
+    while multiple == 1 or multiple * fold_epochs <= last_epoch + 1:
+        yield multiple
+        multiple *= GROWTH
 
 
 def _split(first: int, last: int, ends: list[int]) -> Iterator[EpochRange]:

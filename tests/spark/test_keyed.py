@@ -28,7 +28,7 @@ from infra.definitions.definition_files import load
 from infra.lake import delta, idempotent_writes, leases, table_paths
 from infra.project_files import VIEWS
 from infra.settings import Settings
-from speed.epoch import cached_plan
+from speed.epoch import prepared_query
 from speed.epoch.keyed_units import Units, plan_units
 from speed.job import CONF
 from speed.tables import clustering, hash_tree, schemas
@@ -198,7 +198,7 @@ def test_rows_that_are_too_large_for_the_driver_stay_in_spark(
     with largest_result(job, "64k"), pytest.raises(Py4JError):
         run.units._run_prepared(run.name, run.view, 0, new.append_column("epoch", pa.array([0] * 200)))
     of_spark = largest_result(job, "64k")  # of what a job returns
-    ours = patched(cached_plan, "MAX_RESULT_BYTES", 64_000)  # before a task holds it in memory
+    ours = patched(prepared_query, "MAX_RESULT_BYTES", 64_000)  # before a task holds it in memory
     for limit in (of_spark, ours):
         with limit:
             results = run.units.results(run.name, 0, new)

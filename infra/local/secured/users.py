@@ -112,7 +112,7 @@ def apply_kafka_users(settings: Settings, secrets: LocalSecrets) -> None:
     own = as_principal(settings, BROKER)
     set_kafka_passwords(own, {user: _password(secrets.kafka_password(user)) for user in kafka_users()})
     acls.apply_rights(own, acls.read_rights())
-    kafka_quotas.set_quotas(settings, quotas.read_quotas(acls.MATRIX))
+    kafka_quotas.set_quotas(settings, quotas.read_quotas(acls.ACCESS_FILE))
     removed = removed_kafka_users(secrets)
     _delete_logins(own, removed)
     acls.withdraw_rights(own, removed)

@@ -41,7 +41,7 @@ from infra.control.manifest import last_epoch
 from infra.control.route_runs import RouteRun
 from infra.kafka import admin_requests, kafka_admin, topic_admin
 from infra.kafka.acls import (
-    MATRIX,
+    ACCESS_FILE,
     Right,
     RightsChange,
     allow_writes,
@@ -366,7 +366,7 @@ def test_no_producer_and_no_run_takes_a_broker_from_the_others(cluster: Authoriz
         assert kafka_requests.fetch_bytes(speed | {"client.id": "r900002"}, 2_000_000) > 0
         assert kafka_requests.fetch_bytes(speed | {"client.id": "r900001"}, 100_000) == 0
     finally:
-        kafka_quotas.set_quotas(cluster.own, read_quotas(MATRIX))
+        kafka_quotas.set_quotas(cluster.own, read_quotas(ACCESS_FILE))
 
 
 def test_the_quotas_of_a_cluster_are_set_on_demand(

@@ -83,3 +83,10 @@ def test_the_local_disk_holds_no_lake_and_no_checkpoints(world: World, store: S3
     assert [key for key in store.keys("cycle/checkpoints/") if "/offsets/" in key] != []
     local_names = {path.name for path in world.settings.data.iterdir()}
     assert local_names & {"lake", "checkpoints"} == set()
+
+
+def test_checksums_make_no_objects_for_folders(store: S3Server) -> None:
+    """Arrow would put an object for each level of the path, with every commit."""
+    keys = [key for key in store.keys("cycle/lake/") if "/_checksums" in key]
+    assert keys
+    assert [key for key in keys if key.endswith("/")] == []

@@ -13,7 +13,7 @@ from pyspark.sql import functions as fn
 from core.decoding.decode import decode
 from core.identifiers import Name
 from core.topic import Topic
-from speed.epoch.cached_plan import CachedPlan, plan_query, read_input, run_plans, write_input
+from speed.epoch.prepared_query import PreparedQuery, plan_query, read_input, run_plans, write_input
 from tests.support.oracle.view_oracle import Record
 
 _RECORDS = (
@@ -28,7 +28,7 @@ class Decoder:
 
     spark: SparkSession
     inbox: str
-    plans: dict[Name, tuple[Topic, CachedPlan, DataFrame]] = field(default_factory=dict)
+    plans: dict[Name, tuple[Topic, PreparedQuery, DataFrame]] = field(default_factory=dict)
 
     def rows(self, topic: Topic, records: Iterable[Record]) -> DataFrame:
         """The decoded records, in memory."""

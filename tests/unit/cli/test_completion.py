@@ -39,6 +39,9 @@ def complete(tmp_path: Path) -> Complete:
     row |= {"start": str(Cut()), "head": str(Cut())}
     rows = pa.Table.from_pylist([row | {"id": "r000001"}, row | {"id": "r000002"}])
     write_deltalake(table_paths.control(settings, Name("runs")), rows)
+    settings.log_dir.mkdir(parents=True)
+    for log in ("kafka.log", "speed-r000001.log", "speed-r000001.1.log", "queries.jsonl"):
+        (settings.log_dir / log).touch()
     with locks.hold(settings, "routes") as lease:
         run = RouteRun(Name("r000003"), Name("log_split"), Name("d1"), {}, replays=True)
         route_runs.add_step(settings, lease, "declared", run)
@@ -65,7 +68,8 @@ def complete(tmp_path: Path) -> Complete:
         (("route", "retire", ""), ["r000003"]),
         (("retire", ""), ["r000001", "r000002"]),
         (("replay", "status", "--run", "r"), ["r000001", "r000002"]),
-        (("logs", "kafka-"), ["kafka-1", "kafka-2", "kafka-3"]),
+        (("logs", "speed-"), ["speed-r000001", "speed-r000001.1"]),
+        (("logs", "k"), ["kafka"]),
         (("completion", "z"), ["zsh"]),
     ],
 )

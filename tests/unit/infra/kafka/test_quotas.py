@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from infra.kafka.acls import MATRIX, read_rights
+from infra.kafka.acls import ACCESS_FILE, read_rights
 from infra.kafka.quotas import Quota, quotas_table, read_quotas
 from infra.kafka.spark_source import source_options
 from infra.settings import Settings
 
 
 def test_each_user_and_each_run_has_a_quota() -> None:
-    assert [quota.name for quota in read_quotas(MATRIX)] == ["each_user", "each_run"]
+    assert [quota.name for quota in read_quotas(ACCESS_FILE)] == ["each_user", "each_run"]
     assert "quotas" not in {right.principal for right in read_rights()}
 
 

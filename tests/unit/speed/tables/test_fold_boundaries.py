@@ -12,7 +12,7 @@ from infra.control.claims import add_claim
 from infra.control.publications import add_publication
 from infra.settings import Settings
 from speed.tables.fold_boundaries import FoldBoundaries
-from speed.tables.fold_ranges import levels
+from speed.tables.fold_ranges import multiples
 from tests.support.records.control_rows import BUILT, CLAIM, PIN, PUBLICATION, RUN, VIEW
 
 
@@ -77,6 +77,6 @@ def test_builds_that_are_refused_again_and_again_do_not_divide_every_fold(settin
 
 def test_the_levels_of_folds_go_on_as_long_as_a_run() -> None:
     """So the rows of a key grow with the logarithm of its epochs: 20 for each level."""
-    assert list(levels(10, 50)) == [1]
-    assert list(levels(1_000, 50)) == [1, 20]
-    assert list(levels(500_000_000, 50)) == [1, 20, 400, 8_000, 160_000, 3_200_000]
+    assert list(multiples(10, 50)) == [1]
+    assert list(multiples(1_000, 50)) == [1, 20]
+    assert list(multiples(500_000_000, 50)) == [1, 20, 400, 8_000, 160_000, 3_200_000]

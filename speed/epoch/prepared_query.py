@@ -25,7 +25,7 @@ _KEEPS_RESULTS = ("Exchange", "InMemoryTable", "Subquery", "Reused")
 
 
 @dataclass(frozen=True)
-class CachedPlan:
+class PreparedQuery:
     """A physical plan as an RDD of Arrow batches, and the schema of these."""
 
     rdd: Any
@@ -51,16 +51,16 @@ def read_input(spark: SparkSession, inbox: str, name: str) -> DataFrame:
     return spark.read.format("binaryFile").load(f"{inbox}/{name}.json").coalesce(1).select("content")
 
 
-def plan_query(frame: DataFrame) -> CachedPlan | None:
+def plan_query(frame: DataFrame) -> PreparedQuery | None:
     """The plan of a query over input files; None when it keeps results between its runs, so cannot run twice."""
     jdf: Any = frame._jdf
     plan = jdf.queryExecution().executedPlan()
     if any(word in plan.toString() for word in _KEEPS_RESULTS):
         return None
-    return CachedPlan(jdf.toArrowBatchRdd(plan).toJavaRDD(), schema_of(frame))
+    return PreparedQuery(jdf.toArrowBatchRdd(plan).toJavaRDD(), schema_of(frame))
 
 
-def run_plans(spark: SparkSession, plans: Sequence[CachedPlan]) -> list[pa.Table]:
+def run_plans(spark: SparkSession, plans: Sequence[PreparedQuery]) -> list[pa.Table]:
     """Runs the plans in parallel, each as a job of its own, so that a task carries one plan only.
 
     Raises an error that ``is_too_large`` knows when a result has more than MAX_RESULT_BYTES.
