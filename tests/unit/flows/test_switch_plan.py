@@ -28,5 +28,5 @@ def test_a_replay_of_some_views_has_no_records_of_other_topics_to_read(
     monkeypatch.setattr(replay_state, "last_measured_rate", lambda _: (RUN, 100.0))
     monkeypatch.setattr(runs, "read_run", lambda *_: Run(RUN, {}, {TRADES: "id"}, {}, Cut(), kind="replay"))
     monkeypatch.setattr(switch_plan, "committed_size", lambda *_: 600)
-    plan = switch_plan.to_kappa(Settings(data=tmp_path), Catalog({}, {}), RUN)
+    plan = switch_plan.plan_kappa(Settings(data=tmp_path), Catalog({}, {}), RUN)
     assert (plan.records, plan.seconds) == (1_000, 4.0)
