@@ -125,7 +125,7 @@ def gate_claim(settings: Settings, catalog: Catalog, name: str | None) -> GateRe
 
 def quality(settings: Settings, name: str | None) -> GateResult:
     """The gate's result for a build; None means the last build that was gated."""
-    build = name or check_results.last_judged_build(settings)
+    build = name or check_results.last_checked_build(settings)
     if build is None:
         raise Refused("no build was gated yet", where="control.quality", fix="run `lk gate`, or `lk batch`")
     return _with_docs(result_of(settings, claim_of(settings, Name(build))))

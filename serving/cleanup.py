@@ -137,7 +137,7 @@ def _delete(settings: Settings, lease: Lease, path: str) -> tuple[str, int]:
 
 def _builds_without_tables(settings: Settings) -> list[Name]:
     """The builds that have pages but no table; not the one that was checked last, whose pages the live page shows."""
-    kept = {*(build for _, build in table_paths.builds(settings)), check_results.last_judged_build(settings)}
+    kept = {*(build for _, build in table_paths.builds(settings)), check_results.last_checked_build(settings)}
     return [build for build in data_docs_paths.builds_with_pages(settings) if build not in kept]
 
 

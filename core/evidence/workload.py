@@ -69,5 +69,5 @@ def _check(values: Workload | Prices, *, may_be_zero: tuple[str, ...]) -> None:
     for name, value in asdict(values).items():
         lowest = "0 or more" if name in may_be_zero else "more than 0"
         # Written so that it refuses nan too.
-        if not (SMALLEST <= value <= LARGEST or (value == 0 and name in may_be_zero)):
+        if not (0 if name in may_be_zero else SMALLEST) <= value <= LARGEST:
             raise Usage(f"{name} is {value:g}", fix=f"give a number, {lowest} and at most {LARGEST:g}")

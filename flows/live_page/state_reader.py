@@ -163,7 +163,7 @@ def _quarantine(settings: Settings) -> tuple[NewestRule, ...]:
 
 
 def _gate(settings: Settings) -> GateState:
-    build = check_results.last_judged_build(settings)
+    build = check_results.last_checked_build(settings)
     if build is None:
         return GateState()
     has_pages = data_docs_paths.index_of(settings, build).is_file()

@@ -81,7 +81,7 @@ def of_build(settings: Settings, build: Name) -> list[CheckResult]:
     return [_result(row) for row in rows if row["at"] == last[row["view"]]]
 
 
-def last_judged_build(settings: Settings) -> Name | None:
+def last_checked_build(settings: Settings) -> Name | None:
     """The build that was checked last. The table of years stays in Arrow: it has a row for each check of each build."""
     rows = TABLE.read_arrow(settings, ("build", "at"))
     if rows.num_rows == 0:

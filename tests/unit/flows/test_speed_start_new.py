@@ -28,7 +28,7 @@ START, SERVED = Cut.of({"trades": {0: 10}}), Cut.of({"trades": {0: 100}})
 
 
 @dataclass
-class Instance:
+class FakeRuns:
     """Declared runs with their roles and the runs that have a process, behind what ``lk speed start`` calls."""
 
     runs: list[Run] = field(default_factory=list)
@@ -56,8 +56,8 @@ class Instance:
 
 
 @pytest.fixture
-def instance(monkeypatch: pytest.MonkeyPatch) -> Instance:
-    instance = Instance()
+def instance(monkeypatch: pytest.MonkeyPatch) -> FakeRuns:
+    instance = FakeRuns()
     monkeypatch.setattr(speed, "_refuse_in_kappa", lambda *_: None)
     monkeypatch.setattr(speed, "_start_cut", lambda *_: START)
     monkeypatch.setattr(speed, "_serve", instance.serve)
@@ -73,7 +73,7 @@ def instance(monkeypatch: pytest.MonkeyPatch) -> Instance:
     return instance
 
 
-def test_a_repeated_start_goes_on_with_the_run_that_has_not_caught_up(instance: Instance, tmp_path: Path) -> None:
+def test_a_repeated_start_goes_on_with_the_run_that_has_not_caught_up(instance: FakeRuns, tmp_path: Path) -> None:
     settings = Settings(data=tmp_path)
     instance.ready = False
     for _ in range(3):
@@ -87,7 +87,7 @@ def test_a_repeated_start_goes_on_with_the_run_that_has_not_caught_up(instance: 
 
 
 @pytest.mark.parametrize("case", ["another definition", "no process", "a replay", "it has served"])
-def test_a_run_that_cannot_be_gone_on_with_is_left_alone(instance: Instance, tmp_path: Path, case: str) -> None:
+def test_a_run_that_cannot_be_gone_on_with_is_left_alone(instance: FakeRuns, tmp_path: Path, case: str) -> None:
     run = instance.declare()
     instance.alive |= set() if case == "no process" else {run.id}
     instance.served += [run.id] if case == "it has served" else []
@@ -102,7 +102,7 @@ def test_it_waits_as_long_as_the_run_reads_and_not_for_a_process_that_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = Settings(data=tmp_path)
-    run = Instance().declare()
+    run = FakeRuns().declare()
     ends = iter([10, 40, 70, 100])
     pins = {VIEW: replace(PIN, cut=SERVED)}
     monkeypatch.setattr(catching_up, "last_done", lambda _: replace(PUBLICATION, pins=pins))

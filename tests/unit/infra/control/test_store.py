@@ -264,7 +264,7 @@ def test_a_rollback_past_many_deleted_builds_reads_the_builds_few_times(
 def test_the_build_that_was_judged_last_is_read_without_a_row_for_each_check(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert check_results.last_judged_build(settings) is None
+    assert check_results.last_checked_build(settings) is None
     result = CheckResult(
         CLAIM.build, VIEW, "complete", "critical", True, None, "1", "1", None, "[]", "offsets", AT, 0.5
     )
@@ -277,7 +277,7 @@ def test_the_build_that_was_judged_last_is_read_without_a_row_for_each_check(
     of_build = check_results.of_build(settings, CLAIM.build)
     assert sorted((row.view, row.success) for row in of_build) == [("other", False), (VIEW, True)]
     monkeypatch.setattr(ControlTable, "read", None)
-    assert check_results.last_judged_build(settings) == CLAIM.build
+    assert check_results.last_checked_build(settings) == CLAIM.build
 
 
 def test_the_last_row_counts_also_when_the_clock_stepped_back(settings: Settings) -> None:
