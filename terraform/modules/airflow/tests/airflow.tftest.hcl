@@ -82,3 +82,21 @@ run "bad_variables" {
 
   expect_failures = [var.airflow_version, var.environment_class, var.subnet_ids]
 }
+
+run "an_airflow_that_cannot_import_the_dags" {
+  command = plan
+
+  variables {
+    airflow_version = "3.1.8"
+  }
+
+  expect_failures = [var.airflow_version]
+}
+
+run "the_oldest_airflow_that_can" {
+  command = plan
+
+  variables {
+    airflow_version = "3.2.0"
+  }
+}
