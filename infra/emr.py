@@ -16,14 +16,22 @@ import time
 import tomllib
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+T = TypeVar("T")
 REFUSED, USAGE, TRY_AGAIN, INTERRUPTED = 1, 2, 75, 130
 ENTRY = "local:///opt/lk/lk_verb.py"
 PYTHON = "/opt/lk/venv/bin/python"
 NEEDED = ("emr_application", "emr_role", "emr_settings", "lake")
 LOOK = 5.0  # seconds between two polls of a job run
+PATIENCE = 900.0  # seconds for which AWS may give no answer about a job run that was started
+_CANCELLING = 15.0  # the same for its end: a task of Airflow kills this process after 20 seconds
+_PASSING = frozenset(
+    {"RequestLimitExceeded", "RequestThrottled", "RequestThrottledException", "RequestTimeout", "SlowDown"}
+    | {"ThrottledException", "Throttling", "ThrottlingException", "TooManyRequestsException"}
+)
 _ACTIVE = ("SUBMITTED", "PENDING", "SCHEDULED", "RUNNING", "QUEUED")
 _ENDLESS = "--every"
 ENDED = ("SUCCESS", "FAILED", "CANCELLED")
@@ -42,6 +50,16 @@ class Missing(Exception):
     def __init__(self, what: str, fix: str) -> None:
         super().__init__(what)
         self.fix = fix
+
+
+def is_passing(error: Exception) -> bool:
+    """Whether AWS gave no answer, or refused only for now: too many requests, or a fault of its own."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    if not isinstance(error, ClientError):
+        return isinstance(error, BotoCoreError)
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    return error.response["Error"]["Code"] in _PASSING or status == 429 or status >= 500
 
 
 def client(service: str, values: Mapping[str, Any]) -> Any:
@@ -109,9 +127,10 @@ def cancel(values: Mapping[str, Any], job: str) -> None:
 
 
 def run(values: Mapping[str, Any], words: Sequence[str], say: Callable[[str], None]) -> int:
-    """Runs a verb as a job run, prints its output and returns its exit code; an interrupt cancels the job run.
+    """Runs a verb as a job run, prints its output and returns its exit code.
 
-    A verb that runs until it is cancelled is started, unless it is active already, and not waited for.
+    An interrupt and an error of AWS that does not pass are raised, after the job run was cancelled. A verb that runs
+    until it is cancelled is started, unless it is active already, and not waited for.
     """
     if _ENDLESS in words:
         job = find(values, words) or start(values, words, stays=True)
@@ -122,11 +141,10 @@ def run(values: Mapping[str, Any], words: Sequence[str], say: Callable[[str], No
     job = start(values, words, result=result)
     try:
         end_state, details = _wait_for_end(values, job, say)
-    except KeyboardInterrupt:
-        cancel(values, job)
-        say(f"job run {job} is being cancelled")
-        return INTERRUPTED
-    output = _take_result(values, result)
+    except BaseException:
+        _cancel_patiently(values, job, say)
+        raise
+    output = _take_result(values, result, say)
     if output is None:
         say(f"job run {job} ended as {end_state} before its verb did: {details}")
         return TRY_AGAIN
@@ -146,7 +164,7 @@ def _name(words: Sequence[str]) -> str:
 def _wait_for_end(values: Mapping[str, Any], job: str, say: Callable[[str], None]) -> tuple[str, str]:
     last = ""
     while True:
-        current, details = state(values, job)
+        current, details = _patiently(partial(state, values, job), say)
         if current != last:
             say(f"job run {job}: {current.lower()}")
             last = current
@@ -155,15 +173,41 @@ def _wait_for_end(values: Mapping[str, Any], job: str, say: Callable[[str], None
         time.sleep(LOOK)
 
 
-def _take_result(values: Mapping[str, Any], address: str) -> Any:
+def _cancel_patiently(values: Mapping[str, Any], job: str, say: Callable[[str], None]) -> None:
+    """Cancels a job run that nobody waits for any more; says so if AWS does not let it."""
+    try:
+        _patiently(partial(cancel, values, job), say, _CANCELLING)
+    except Exception as e:
+        say(f"job run {job} was not cancelled: {e}")
+    else:
+        say(f"job run {job} is being cancelled")
+
+
+def _patiently(request: Callable[[], T], say: Callable[[str], None], seconds: float | None = None) -> T:
+    """The answer to a request about a started job run, which is repeated while AWS refuses it only for now.
+
+    After ``seconds``, PATIENCE by default, the last error passes through.
+    """
+    deadline = time.monotonic() + (PATIENCE if seconds is None else seconds)
+    while True:
+        try:
+            return request()
+        except Exception as e:
+            if not is_passing(e) or time.monotonic() >= deadline:
+                raise
+            say(f"AWS does not answer, next try in {LOOK:.0f} seconds: {e}")
+        time.sleep(LOOK)
+
+
+def _take_result(values: Mapping[str, Any], address: str, say: Callable[[str], None]) -> Any:
     """Reads and deletes the result of a job; None when it wrote none."""
     bucket, key = address.removeprefix("s3://").split("/", 1)
     s3 = client("s3", values)
     try:
-        result = json.loads(s3.get_object(Bucket=bucket, Key=key)["Body"].read())
+        result = _patiently(lambda: json.loads(s3.get_object(Bucket=bucket, Key=key)["Body"].read()), say)
     except s3.exceptions.NoSuchKey:
         return None
-    s3.delete_object(Bucket=bucket, Key=key)
+    _patiently(partial(s3.delete_object, Bucket=bucket, Key=key), say)
     return result
 
 
@@ -188,12 +232,10 @@ def main(words: Sequence[str]) -> int:
     except (OSError, tomllib.TOMLDecodeError) as e:
         say(f"{e}\n  fix: set LK_CONFIG to the settings file that terraform wrote")
         return USAGE
-    except ClientError as e:
-        say(f"AWS refused the request: {e}")
-        return REFUSED
-    except BotoCoreError as e:
-        say(f"AWS does not answer: {e}")
-        return TRY_AGAIN
+    except (BotoCoreError, ClientError) as e:
+        passing = is_passing(e)
+        say(f"AWS {'does not answer' if passing else 'refused the request'}: {e}")
+        return TRY_AGAIN if passing else REFUSED
     except KeyboardInterrupt:
         return INTERRUPTED
 

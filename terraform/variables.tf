@@ -116,8 +116,8 @@ variable "airflow" {
 
 variable "airflow_version" {
   type        = string
-  description = "Airflow version that MWAA offers"
-  default     = "3.0.6"
+  description = "Airflow version that MWAA offers, 3.2 or newer"
+  default     = "3.3.2"
 }
 
 variable "airflow_class" {

@@ -19,7 +19,7 @@ _POLL_SECONDS = 2.0
 def start(settings: Settings, run: Name, words: Sequence[str]) -> None:
     """Starts `lk WORDS` unless it is started, and returns when the run's lease is held. Raises if it fails."""
     values = settings.model_dump(mode="json")
-    with _usage_errors():
+    with _explained_errors():
         job = emr.find(values, words) or emr.start(values, words, stays=True)
     late = TryAgain(
         f"{run} did not start within {DEADLINE:.0f} s", where=f"job run {job}", fix="the same command waits again"
@@ -30,7 +30,7 @@ def start(settings: Settings, run: Name, words: Sequence[str]) -> None:
 def stop(settings: Settings, run: Name) -> None:
     """Cancels the run's job run, if there is one; the next process of the run repeats an unfinished epoch."""
     values = settings.model_dump(mode="json")
-    with _usage_errors():
+    with _explained_errors():
         for kind in ("speed", "route"):
             job = emr.find(values, [kind, "run", run])
             if job is not None:
@@ -38,15 +38,25 @@ def stop(settings: Settings, run: Name) -> None:
 
 
 @contextmanager
-def _usage_errors() -> Iterator[None]:
+def _explained_errors() -> Iterator[None]:
+    """Raises Usage for a setting that is missing, and TryAgain for an error of AWS that passes."""
     try:
         yield
     except emr.Missing as e:
         raise Usage(str(e), fix=e.fix) from None
+    except Exception as e:
+        if not emr.is_passing(e):
+            raise
+        raise TryAgain(f"AWS does not answer: {e}", where="EMR Serverless", fix="run the same command again") from e
 
 
 def _is_running(settings: Settings, run: Name, job: str) -> bool:
-    state, reason = emr.state(settings.model_dump(mode="json"), job)
+    try:
+        state, reason = emr.state(settings.model_dump(mode="json"), job)
+    except Exception as e:
+        if emr.is_passing(e):
+            return False  # the next poll gets an answer, or start() gives up at its deadline
+        raise
     if state in emr.ENDED:
         raise Refused(
             f"{run} did not start: its job run ended as {state.lower()}",

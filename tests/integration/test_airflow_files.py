@@ -18,7 +18,19 @@ ALLOWED = ("airflow.sdk", "airflow.providers.standard", "lk_operators")
 # What may stand at the top of a file: it defines, and calls nothing but what makes a definition.
 MAKERS = frozenset(
     {"DAG", "AssetAlias", "datetime", "timedelta", "Param", "CronDataIntervalTimetable", "chain", "Approval"}
-    | {"LkVerb", "LkPublication", "LkWait", "GiveUp", "name", "names", "reason", "whole_number", "ask", "task.branch"}
+    | {
+        "LkVerb",
+        "LkPublication",
+        "LkWait",
+        "LkServing",
+        "GiveUp",
+        "name",
+        "names",
+        "reason",
+        "whole_number",
+        "ask",
+        "task.branch",
+    }
 )
 READ = """
 import json, sys

@@ -67,10 +67,61 @@ def ended(kind, words):
 
 print(json.dumps([ended(kind, words) for kind, words in json.loads(sys.argv[1])]))
 """
+# Runs the tasks of the DAG rollback of one DAG run, once for each list of publications that `lk` prints.
+ROLLBACK = """
+import copy, json, sys
+from collections import defaultdict
+from airflow.dag_processing.dagbag import DagBag
+
+dag = DagBag(dag_folder=sys.argv[1]).dags["rollback"]
+
+class Try:
+    dag_id, task_id, id = "rollback", "t", "01890000-0000-7000-8000-000000000007"
+
+    def xcom_pull(self, task_ids):
+        return self.leaving
+
+    def run(self, task_id):
+        task = copy.copy(dag.get_task(task_id))
+        context = {"dag": dag, "run_id": "manual__1", "params": {"why": "it is wrong"}, "ti": self}
+        task.render_template_fields(context)
+        return task.execute(context | {"outlet_events": defaultdict(lambda: defaultdict(list))})
+
+for _ in range(int(sys.argv[2])):
+    task_run = Try()
+    task_run.leaving = task_run.run("serving")
+    try:
+        task_run.run("rollback")
+    except Exception as e:
+        print(type(e).__name__, file=sys.stderr)
+"""
 PINS: dict[str, Any] = {"trade_stats": {}, "trades_by_day": {}}
 MINE = {"publication": {"seq": 7, "why": "this run", "kind": "build", "pins": PINS, "evidence": {"kept": []}}}
 ANOTHERS = {"publication": {**MINE["publication"], "why": "another run"}}
 REFUSED = {"error": "there is no build b9", "where": "control.claims", "fix": "`lk claim`", "exit": 1}
+REFUSED_ROLLBACK = {"error": "publication 2 is not served any more", "where": "publication 4", "fix": "decide again"}
+
+
+def publication(seq: int, kind: str, why: str, *, state: str = "done", leaving: int = 0) -> dict[str, Any]:
+    evidence = {"from": leaving} if kind == "rollback" else {}
+    return {"seq": seq, "kind": kind, "why": why, "state": state, "evidence": evidence, "pins": {}}
+
+
+GOOD, BAD = publication(1, "build", "lambda_batch scheduled__1"), publication(2, "build", "lambda_batch scheduled__2")
+OURS = publication(3, "rollback", "it is wrong · rollback manual__1", leaving=2)
+OTHERS = publication(3, "rollback", "rollback manual__11", leaving=2)
+QUOTED = publication(3, "rollback", "as in rollback manual__1", leaving=2)
+HALF = publication(3, "rollback", "it is wrong · rollback manual__1", leaving=2, state="intent")
+NEWER = publication(4, "build", "lambda_batch scheduled__3")
+# What `lk publications` prints, and the publication that the DAG run goes back from.
+HISTORIES: dict[str, tuple[list[dict[str, Any]], int]] = {
+    "the first time": ([GOOD, BAD], 2),
+    "cleared when it had finished": ([GOOD, BAD, OURS], 2),
+    "cleared half-way": ([GOOD, BAD, HALF], 2),
+    "cleared after a newer build": ([GOOD, BAD, OURS, NEWER], 2),
+    "after a rollback of another run": ([GOOD, BAD, OTHERS], 3),
+    "after a rollback whose reason names this run": ([GOOD, BAD, QUOTED], 3),
+}
 STEPS: list[tuple[str, list[str], Any, int, str]] = [
     ("verb", ["claim"], {"build": "b1"}, 0, "returned"),
     ("verb", ["land", "--build=b1"], None, 137, "tried again"),
@@ -92,23 +143,39 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("lk")
 
 
-@pytest.fixture(scope="module")
-def outcomes(folder: Path) -> list[tuple[list[str], list[Any]]]:
-    """The arguments of `lk` and the outcome of the task, for each step."""
+def run_scripted(folder: Path, answers: list[tuple[Any, int]], code: str, *arguments: str) -> tuple[list[Any], str]:
+    """The arguments of each call of `lk`, and what the code printed."""
     script = folder / "lk"
     script.write_text(LK.format(python=sys.executable), "utf-8")
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
-    (folder / "answers.json").write_text(json.dumps([(printed, code) for _, _, printed, code, _ in STEPS]), "utf-8")
+    (folder / "answers.json").write_text(json.dumps(answers), "utf-8")
     env = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "OPENLINEAGE_PARENT_ID")}
     env |= {"AIRFLOW_HOME": str(folder / "airflow"), "AIRFLOW__CORE__LOAD_EXAMPLES": "False"}
     env |= {"PATH": f"{folder}{os.pathsep}{env['PATH']}", "PYTHONPATH": str(DAGS)}
-    tasks = json.dumps([(kind, words) for kind, words, *_ in STEPS])
     completed = subprocess.run(
-        [sys.executable, "-c", TASKS, tasks], env=env, cwd=folder, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code, *arguments], env=env, cwd=folder, capture_output=True, text=True, check=False
     )
     assert completed.returncode == 0, completed.stderr
-    calls = [json.loads((folder / f"call-{number}").read_text("utf-8")) for number in range(len(STEPS))]
-    return list(zip(calls, json.loads(completed.stdout.splitlines()[-1]), strict=True))
+    calls = [json.loads((folder / f"call-{number}").read_text("utf-8")) for number in range(len(answers))]
+    return calls, completed.stdout
+
+
+@pytest.fixture(scope="module")
+def outcomes(folder: Path) -> list[tuple[list[str], list[Any]]]:
+    """The arguments of `lk` and the outcome of the task, for each step."""
+    tasks = json.dumps([(kind, words) for kind, words, *_ in STEPS])
+    answers = [(printed, code) for _, _, printed, code, _ in STEPS]
+    calls, printed = run_scripted(folder, answers, TASKS, tasks)
+    return list(zip(calls, json.loads(printed.splitlines()[-1]), strict=True))
+
+
+def test_a_cleared_rollback_goes_back_from_what_it_went_back_from(tmp_path: Path) -> None:
+    answers = [answer for rows, _ in HISTORIES.values() for answer in ((rows, 0), (REFUSED_ROLLBACK, 1))]
+    calls, _ = run_scripted(tmp_path, answers, ROLLBACK, str(DAGS), str(len(HISTORIES)))
+    assert [call[0] for call in calls] == ["publications", "rollback"] * len(HISTORIES)
+    left = dict(zip(HISTORIES, (call[1] for call in calls[1::2]), strict=True))
+    assert left == {when: f"--from={leaving}" for when, (_, leaving) in HISTORIES.items()}
+    assert {call[2] for call in calls[1::2]} == {"--why=it is wrong · rollback manual__1"}
 
 
 def test_each_exit_code_decides_what_happens_to_its_task(outcomes: list[tuple[list[str], list[Any]]]) -> None:

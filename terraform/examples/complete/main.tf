@@ -22,7 +22,7 @@ module "lk" {
   trino_cpu            = 16384
   trino_memory         = 65536
   airflow              = true
-  airflow_version      = "3.0.6"
+  airflow_version      = "3.3.2"
   airflow_class        = "mw1.large"
   airflow_lk           = "${path.module}/../../../infra/emr.py"
   log_days             = 400

@@ -5,12 +5,12 @@ variable "name" {
 
 variable "airflow_version" {
   type        = string
-  description = "Airflow version that MWAA offers. The DAGs are tested with 3.3.2; MWAA's newest may be older"
-  default     = "3.0.6"
+  description = "Airflow version that MWAA offers, 3.2 or newer. The DAGs are tested with the default"
+  default     = "3.3.2"
 
   validation {
-    condition     = can(regex("^3\\.[0-9]+\\.[0-9]+$", var.airflow_version))
-    error_message = "airflow_version must be a 3.x.y: the DAGs use the interface of Airflow 3."
+    condition     = can(regex("^3\\.([2-9]|[1-9][0-9]+)\\.[0-9]+$", var.airflow_version))
+    error_message = "airflow_version must be 3.2.0 or a newer 3.x.y: older ones lack names that the DAGs import, so no DAG would exist."
   }
 }
 

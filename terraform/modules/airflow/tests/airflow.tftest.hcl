@@ -47,6 +47,11 @@ run "our_dags_in_a_private_airflow" {
     condition     = strcontains(aws_s3_object.startup.content, "s3://artifacts/settings/lk.toml") && strcontains(aws_s3_object.startup.content, "s3://artifacts/airflow/lk")
     error_message = "each machine gets the settings file and lk"
   }
+
+  assert {
+    condition     = strcontains(aws_s3_object.startup.content, "\"$${MWAA_AIRFLOW_COMPONENT:-}\" = scheduler") && strcontains(aws_s3_object.startup.content, "airflow pools set lk_publish 1 ")
+    error_message = "the scheduler makes the pool of publications"
+  }
 }
 
 run "airflow_starts_jobs_in_one_application_as_one_role" {
@@ -81,4 +86,22 @@ run "bad_variables" {
   }
 
   expect_failures = [var.airflow_version, var.environment_class, var.subnet_ids]
+}
+
+run "an_airflow_that_cannot_import_the_dags" {
+  command = plan
+
+  variables {
+    airflow_version = "3.1.8"
+  }
+
+  expect_failures = [var.airflow_version]
+}
+
+run "the_oldest_airflow_that_can" {
+  command = plan
+
+  variables {
+    airflow_version = "3.2.0"
+  }
 }
