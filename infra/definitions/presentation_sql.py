@@ -13,6 +13,8 @@ from infra.definitions.definition_problem import DefinitionProblem, line_of
 from infra.settings import Settings
 from infra.trino.trino_types import trino_type
 
+_ONLY = "only"
+
 
 @dataclass(frozen=True)
 class PresentationQuery:
@@ -29,8 +31,13 @@ def presentation_queries(catalog: Catalog) -> list[PresentationQuery]:
     for view in catalog.views.values():
         path = Path(catalog.files["view", view.name])
         for name, sql in shown_sql(view).items():
-            queries.append(PresentationQuery(str(path), line_of(path, "Shown", name, type(view).__name__), sql))
+            queries.append(PresentationQuery(str(path), _line(path, view, name), sql))
     return queries
+
+
+def _line(path: Path, view: View, name: str) -> int:
+    kind = type(view).__name__
+    return line_of(path, kind, view.name) if name == _ONLY else line_of(path, "Shown", name, kind)
 
 
 def shown_sql(view: View) -> dict[str, str]:
@@ -42,7 +49,7 @@ def shown_sql(view: View) -> dict[str, str]:
     queries = {name: _of_one_row([*visible, sql], values) for name, sql in sql_of.items()}
     if view.only is not None:
         shown_rows = _of_one_row([*visible, *sql_of.values()], values)
-        queries["only"] = f"SELECT * FROM ({shown_rows}) WHERE {view.only}"  # noqa: S608 - a definition's SQL
+        queries[_ONLY] = f"SELECT * FROM ({shown_rows}) WHERE {view.only}"  # noqa: S608 - a definition's SQL
     return queries
 
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
+from typing import Any
 
 from confluent_kafka import (
+    Consumer,
     ConsumerGroupTopicPartitions,
     IsolationLevel,
     KafkaException,
@@ -21,7 +23,7 @@ from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
 from core.cut import Cut
 from core.errors import TryAgain
 from core.identifiers import Name
-from infra.kafka import admin_requests
+from infra.kafka import admin_requests, kafka_errors
 from infra.kafka.admin_requests import (
     admin_client,
     call_or_raise,
@@ -140,11 +142,23 @@ def committed_offsets(settings: Settings, group: str, names: Iterable[str]) -> C
 def committed_partitions(settings: Settings, group: str, names: Iterable[str]) -> list[TopicPartition]:
     """Every partition of these topics with the group's committed offset (negative: none) and its metadata."""
     topic_partitions = _all_partitions(settings, names)
-    request = [ConsumerGroupTopicPartitions(str(group), topic_partitions)]
-    (future,) = (
-        admin_client(settings).list_consumer_group_offsets(request, request_timeout=admin_requests.DEADLINE).values()
-    )
-    return list(result_or_raise(settings, future).topic_partitions)
+    reader = _group_reader(tuple(sorted(librdkafka(settings).items())), str(group))
+    committed = call_or_raise(settings, lambda: reader.committed(topic_partitions, timeout=admin_requests.DEADLINE))
+    for part in committed:
+        if part.error is not None:
+            raise kafka_errors.read_failed(settings, part.error)
+    return list(committed)
+
+
+@lru_cache(maxsize=8)
+def _group_reader(conf: tuple[tuple[str, Any], ...], group: str) -> Consumer:
+    """A consumer that never joins its group.
+
+    The admin client's request for a group's offsets ends the process with SIGSEGV when the coordinator moves, or is not
+    elected yet (confluentinc/librdkafka#5040).
+    """
+    options = {"group.id": group, "enable.auto.commit": False, "isolation.level": "read_uncommitted", "log_level": 0}
+    return Consumer(dict(conf) | options | {"error_cb": lambda _: None})
 
 
 def consumer_groups(settings: Settings) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import OFFSET_INVALID, Producer, TopicPartition
 from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]
 
 from core.catalog import Catalog
@@ -68,6 +68,18 @@ def test_a_consumer_group_has_the_committed_cut(stack: Settings) -> None:
     kafka_admin.commit_offsets(stack, "watchers", cut)
     assert kafka_admin.committed_offsets(stack, "watchers", ["grouped"]) == cut
     assert kafka_admin.group_exists(stack, "watchers")
+    later = Cut.of({"grouped": {1: 8}})
+    kafka_admin.commit_offsets(stack, "watchers", later)
+    assert kafka_admin.committed_offsets(stack, "watchers", ["grouped"]) == later
+
+
+def test_a_group_that_never_committed_has_no_offset(stack: Settings) -> None:
+    """The first question for a group has no coordinator yet; librdkafka's admin client ended the process then."""
+    topic_admin.create_topics(stack, catalog("never"))
+    for number in range(20):
+        parts = kafka_admin.committed_partitions(stack, f"never_{number}", ["never"])
+        assert {(part.topic, part.offset) for part in parts} == {("never", OFFSET_INVALID)}
+    assert not kafka_admin.group_exists(stack, "never_0")
 
 
 def test_a_topic_that_was_created_again_has_another_id(stack: Settings) -> None:

@@ -112,7 +112,7 @@ def refused_by_trino(two: Two) -> Catalog:
     """Each column alone is valid SQL; an aggregate beside other columns is not."""
     name = Name("spub_trade_stats")
     view = two.catalog.view(name)
-    shown = (*view.shown, Shown("all_volume", "sum(volume)"))
+    shown = (*view.shown, Shown("all_prices", "sum(price_sum)"))
     return Catalog(two.catalog.topics, {**two.catalog.views, name: replace(view, shown=shown)})
 
 

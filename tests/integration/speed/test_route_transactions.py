@@ -7,7 +7,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 from core.catalog import Catalog
@@ -91,19 +91,11 @@ def ledger(stack: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     lines = Topic(topic, Lines("(.*)"), (), partitions=1)
     catalog = Catalog({Name(topic): lines}, {}, routes={Name(route.name): route})
     topic_admin.create_topics(settings, catalog)
-    _require_coordinator(settings, topic)
     producer = Producer({**librdkafka(settings), "transactional.id": topic, "log_level": 0})
     producer.init_transactions(30)
     monkeypatch.setattr(background, "start", lambda *_: False)
     routes.start(settings, catalog, Name(route.name))
     return Ledger(settings, catalog, producer, topic)
-
-
-def _require_coordinator(settings: Settings, topic: str) -> None:
-    """Returns once the broker coordinates groups: librdkafka's admin client crashes while a new broker does not yet."""
-    consumer = Consumer({**librdkafka(settings), "group.id": "reader", "log_level": 0})
-    consumer.committed([TopicPartition(topic, 0)], timeout=60)
-    consumer.close()
 
 
 def test_a_route_passes_over_aborted_records_and_the_marks_of_transactions(spark: SparkSession, ledger: Ledger) -> None:
