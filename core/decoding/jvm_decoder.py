@@ -75,7 +75,7 @@ def _reads_record(topic: Topic) -> bool:
     texts = [rule.sql for rule in topic.rules]
     if isinstance(topic.format, Json):
         texts += [sql for version in topic.format.versions for sql in version.upcast.values()]
-    return any(re.search(rf"\b({'|'.join(RAW_COLUMNS)})\b", text) for text in texts)
+    return any(re.search(rf"\b({'|'.join(RAW_COLUMNS)})\b", text, re.IGNORECASE) for text in texts)
 
 
 def _decoder(java_class: Any, topic: Topic, spark: SparkSession, plain: Decode) -> _Decoder:
