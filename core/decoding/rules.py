@@ -24,6 +24,8 @@ from core.topic import EVENT_TIME, Json, Topic
 
 ORIGINAL_DECODES = "_original_decodes"  # column: whether the original of a redriven copy decodes
 BYTES_ERROR = "_bytes_error"  # column: the first rule that the bytes break
+# Columns of a record that a rule may name: a redriven copy's original has only these.
+_OF_RECORD = ("_key", "_value", "_timestamp")
 _KEY_RULES = ("null_key", "bad_utf8_key", "bad_key")  # the value of a record that breaks only these can be read
 
 
@@ -34,6 +36,11 @@ class DecodeRule:
     name: str
     broken: Column
     applies: Column
+
+
+def rule_columns(topic: Topic) -> tuple[str, ...]:
+    """The columns that a rule of the topic may name: its fields, and columns of the record."""
+    return (*(field.name for field in topic.fields), *_OF_RECORD)
 
 
 def byte_rules(topic: Topic) -> list[DecodeRule]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -12,6 +13,7 @@ from core.catalog import Catalog
 from core.compute.keyed_rows import result_rows, source_rows
 from core.compute.partial_rows import partial
 from core.decoding.formats import upcast
+from core.decoding.rules import rule_columns
 from core.event_columns import decoded_ddl
 from core.identifiers import Name
 from core.measures import Sum
@@ -70,7 +72,11 @@ def _topic(spark: SparkSession, topic: Topic) -> Iterator[Mistake]:
 
 def _rules(spark: SparkSession, topic: Topic) -> Iterator[Mistake]:
     rules = [SqlExpression("Rule", rule.name, rule.sql, must_be_boolean) for rule in topic.rules]
-    yield from expression_mistakes(probe_values.events_of(spark, topic), rules)
+    columns = rule_columns(topic)
+    for mistake in expression_mistakes(probe_values.events_of(spark, topic).select(*columns), rules):
+        is_column = "UNRESOLVED_COLUMN" in mistake.text
+        text = f"{mistake.text} A rule may name the columns {', '.join(columns)}" if is_column else mistake.text
+        yield replace(mistake, text=text)
 
 
 def _pattern(

@@ -177,10 +177,10 @@ def _strptime(pattern: str, name: str) -> str:
 
 
 def _milliseconds(text: str | None, pattern: str | None) -> int | None:
-    """Epoch milliseconds from digits, ISO 8601 or the pattern; None when the text is none of them."""
+    """Epoch milliseconds from the pattern, or without one from digits or ISO 8601; None when the text does not fit."""
     if text is None:
         return None
-    if re.fullmatch(r"[0-9]{1,15}", text):
+    if pattern is None and re.fullmatch(r"[0-9]{1,15}", text):
         return int(text)
     try:
         moment = datetime.strptime(text, pattern) if pattern else datetime.fromisoformat(text)

@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
-from core.compute.compare_rows import different
+from core.compute.compare_rows import BUILD, N_BUILD, N_CELLS, N_RUN, RUN, different
 from core.compute.row_pairs import Row, pair_rows
 from core.view import Keyed, View
 from infra.control.comparisons import RowDifference
@@ -23,11 +23,11 @@ def count_differences(compared: DataFrame) -> dict[str, int]:
     ``compared`` is the result of ``core.compute.compare_rows.differences``.
     """
     row: Any = compared.agg(
-        fn.count_if((fn.col("n_build") > 0) & (fn.col("n_run") > 0)).alias("keys"),
-        fn.count_if(fn.col("n_run") == 0).alias("only_build"),
-        fn.count_if(fn.col("n_build") == 0).alias("only_run"),
-        fn.count_if((fn.col("n_build") > 1) | (fn.col("n_run") > 1)).alias("repeated"),
-        fn.coalesce(fn.sum("n_cells"), fn.lit(0)).alias("cells"),
+        fn.count_if((fn.col(N_BUILD) > 0) & (fn.col(N_RUN) > 0)).alias("keys"),
+        fn.count_if(fn.col(N_RUN) == 0).alias("only_build"),
+        fn.count_if(fn.col(N_BUILD) == 0).alias("only_run"),
+        fn.count_if((fn.col(N_BUILD) > 1) | (fn.col(N_RUN) > 1)).alias("repeated"),
+        fn.coalesce(fn.sum(N_CELLS), fn.lit(0)).alias("cells"),
     ).first()
     return {name: int(value) for name, value in row.asDict().items()}
 
@@ -38,12 +38,12 @@ def first_differences(view: View, compared: DataFrame) -> tuple[RowDifference, .
     All columns of a keyed view identify a row, so a row of one side is paired with the most similar one of the other.
     """
     keys = [column.name for column in view.identifying_columns]
-    text = fn.to_json(
-        fn.struct(fn.struct(*keys).alias("key"), "n_build", "n_run", "build", "run"), {"ignoreNullFields": "false"}
-    )
+    parts = {"n_build": N_BUILD, "n_run": N_RUN, "build": BUILD, "run": RUN}
+    row = fn.struct(fn.struct(*keys).alias("key"), *(fn.col(column).alias(name) for name, column in parts.items()))
+    text = fn.to_json(row, {"ignoreNullFields": "false"})
     ordered = compared.where(different()).orderBy(*keys).limit(LISTED)
-    rows = [json.loads(row["text"], parse_float=str) for row in ordered.select(text.alias("text")).collect()]
-    listed = [RowDifference(**row) for row in rows]
+    texts = [answer["text"] for answer in ordered.select(text.alias("text")).collect()]
+    listed = [RowDifference(**json.loads(row_text, parse_float=str)) for row_text in texts]
     return tuple(_paired(view, listed)) if isinstance(view, Keyed) else tuple(listed)
 
 

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from core.catalog import Catalog
 from core.identifiers import Name
+from core.topic import Field, Json, Rule, Topic, Version
 from core.view import Fresh, Total
 from infra.definitions.check_sql import sql_mistakes
 from infra.definitions.definition_files import load
@@ -140,6 +141,22 @@ def test_mistakes_of_a_view(spark: SparkSession, tmp_path: Path, old: str, new: 
     assert [problem for problem in problems if problem[2].startswith(text)] == [("plays.py", line, problems[0][2])], (
         problems
     )
+
+
+@pytest.mark.parametrize("sql", ["event_time > timestamp'2020-01-01'", "deleted is null", "_offset > 5"])
+def test_a_rule_over_a_column_that_decoding_does_not_give_is_a_mistake(spark: SparkSession, sql: str) -> None:
+    topic = Topic(
+        "songs",
+        Json((Version(1, ("title", "at")),)),
+        (Field("title"), Field("at", "timestamp")),
+        key="title",
+        event_time="at",
+        changelog=True,
+        rules=(Rule("late", sql), Rule("named", "title <> '' and at <= _timestamp")),
+    )
+    (mistake,) = sql_mistakes(spark, topic, Catalog({Name("songs"): topic}, {}))
+    assert (mistake.kind, mistake.name) == ("Rule", "late")
+    assert mistake.text.endswith("A rule may name the columns title, at, _key, _value, _timestamp")
 
 
 BOUNDED = TOPIC.replace("maximum=", 'minimum="-1000000", maximum=')

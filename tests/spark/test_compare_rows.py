@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -9,11 +10,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from core.compute.combine import comparable
-from core.compute.compare_rows import differences
+from core.compute.compare_rows import N_BUILD, N_CELLS, N_RUN, differences, different
 from core.measures import Count, Sum
 from core.view import Key, Keyed, Result, Rollup
 from infra.control.comparisons import RowDifference
-from infra.spark.count_differences import first_differences
+from infra.spark.count_differences import count_differences, first_differences
 from tests.support.records.sales import SalesRow, sales
 
 VIEW = Rollup(
@@ -37,7 +38,7 @@ def differing(
 ) -> dict[tuple[Any, ...], tuple[int, int, int]]:
     """Key -> (rows in the build, rows in the run, differing cells), for the keys that differ."""
     rows = differences(VIEW, sales(spark, build), sales(spark, run)).collect()
-    counts = [((r["shop"], r["day"]), (r["n_build"], r["n_run"], r["n_cells"])) for r in rows]
+    counts = [((r["shop"], r["day"]), (r[N_BUILD], r[N_RUN], r[N_CELLS])) for r in rows]
     assert len(counts) == len(dict(counts))
     return {key: counts_of_key for key, counts_of_key in counts if counts_of_key != (1, 1, 0)}
 
@@ -109,3 +110,16 @@ def test_rows_of_a_keyed_view_are_paired_with_the_most_similar_row_of_their_key(
             ("_rows",),
         ),
     ]
+
+
+@pytest.mark.parametrize("name", ["run", "build", "n_build", "n_run", "n_cells", "key"])
+def test_a_key_and_a_result_may_have_any_name_that_a_view_may_have(spark: SparkSession, name: str) -> None:
+    rollup = Rollup("by", ("trades",), (Key(name, "shop"),), (Count("n"),))
+    keyed = replace(KEYED, results=(Result(name),), query=f"SELECT shop, price AS {name} FROM {{trades}}")
+    for view in (rollup, keyed):
+        names = [column.name for column in view.stored_columns]
+        build, run = (spark.sql(f"SELECT {', '.join(f'{n} AS {column}' for column in names)}") for n in (1, 2))
+        assert count_differences(differences(view, build, build))["keys"] == 1
+        compared = differences(view, build, run)
+        assert compared.where(different()).count() == 2
+        assert [row.key for row in first_differences(view, compared)] == [{names[0]: 1}, {names[0]: 2}]

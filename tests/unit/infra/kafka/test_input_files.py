@@ -83,7 +83,20 @@ def test_the_record_time_can_come_from_a_field(tmp_path: Path) -> None:
     exact = b'{"at":"2004-08-07T17:37:40.143Z"}\n'  # a millisecond less when it is computed from a float of seconds
     assert [r.timestamp for r in lines(tmp_path, exact, TRADES, time="at")] == [1_091_900_260_143]
     text = b"me [17/May/2015:12:05:03 +0200] x\nme [17] x\n"
-    assert [r.timestamp for r in lines(tmp_path, text, time="at")] == [1431857103000, 17]
+    assert [r.timestamp for r in lines(tmp_path, text, time="at")] == [1431857103000, None]
+
+
+@pytest.mark.parametrize(
+    ("time_format", "text", "millis"),
+    [("yyyyMMddHHmmss", "20260101120000", 1767268800000), ("yyyyMMdd", "20260101", 1767225600000)],
+)
+def test_digits_are_read_in_the_format_that_the_field_declares(
+    tmp_path: Path, time_format: str, text: str, millis: int
+) -> None:
+    at = Field("at", "timestamp", time_format=time_format)
+    topic = replace(TRADES, fields=(*TRADES.fields[:2], at))
+    content = f'{{"at":"{text}"}}\n{{"at":{text}}}\n{{"at":17}}\n'.encode()
+    assert [r.timestamp for r in lines(tmp_path, content, topic, time="at")] == [millis, millis, None]
 
 
 def test_loop_sends_the_file_again_and_progress_reaches_one(tmp_path: Path) -> None:
