@@ -190,21 +190,22 @@ def _without_records(view: View, good: Mapping[str, int]) -> bool:
 
 
 def _declared_check(check: AnyCheck, claimed_at: datetime) -> GateCheck:
+    # The line ends after the SQL of a check, because that may end in a comment.
     if isinstance(check, Check):
         return _rows(check.name, check.sql, check.severity)
     if isinstance(check, Total):
         description = f"{check.sql}, compared with {check.other_sql} of {check.other}"
-        other = f"(select cast({check.other_sql} as string) from {FRAME}{check.other})"  # noqa: S608 - a Name
+        other = f"(select cast({check.other_sql}\n as string) from {FRAME}{check.other})"  # noqa: S608 - a Name
         return GateCheck(check.name, description, check.sql, None, other, severity=check.severity)
     least = epoch_millis(claimed_at) - check.within
     description = f"{check.sql} in epoch milliseconds, at most {check.within} ms before the claim"
-    sql = f"unix_millis(cast({check.sql} as timestamp))"
+    sql = f"unix_millis(cast({check.sql}\n as timestamp))"
     return GateCheck(check.name, description, sql, str(least), comparison="at_least", severity=check.severity)
 
 
 def _rows(name: str, sql: str, severity: Severity = "critical") -> GateCheck:
     """Counts the rows for which a predicate is false or null."""
-    broken = f"not coalesce(cast(({sql}) as boolean), false)"
+    broken = f"not coalesce(cast(({sql}\n) as boolean), false)"
     return GateCheck(name, f"rows without: {sql}", f"count_if({broken})", severity=severity, broken=broken)
 
 

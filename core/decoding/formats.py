@@ -72,8 +72,9 @@ def _upcast_text(json: Json, field: str) -> Column:
     upcasts = {version.number: upcast(version, field) for version in json.versions}
     if len(set(upcasts.values())) == 1:
         return fn.expr(next(iter(upcasts.values())))
-    cases = " ".join(f"when '{number}' then {sql}" for number, sql in upcasts.items())
-    return fn.expr(f"case _version {cases} end")
+    # The line ends after each expression, because that may end in a comment.
+    cases = "".join(f"when '{number}' then {sql}\n" for number, sql in upcasts.items())
+    return fn.expr(f"case _version {cases}end")
 
 
 def _parsed(frame: DataFrame, names: tuple[str, ...]) -> DataFrame:

@@ -33,10 +33,10 @@ def test_every_rollup_is_checked_for_its_record_counts_its_keys_and_its_rows() -
         "written": ("count(1)", "4", "equal"),
         "not_empty": ("count(1)", "1", "at_least"),
         "control_total": ("coalesce(sum(_rows), 0)", "11", "equal"),
-        "well_formed": ("count_if(not coalesce(cast((_rows > 0) as boolean), false))", "0", "equal"),
+        "well_formed": ("count_if(not coalesce(cast((_rows > 0\n) as boolean), false))", "0", "equal"),
         "unique_keys": ("", "0", "equal"),
-        "some": ("count_if(not coalesce(cast((n > 0) as boolean), false))", "0", "equal"),
-        "many": ("count_if(not coalesce(cast((n > 5) as boolean), false))", "0", "equal"),
+        "some": ("count_if(not coalesce(cast((n > 0\n) as boolean), false))", "0", "equal"),
+        "many": ("count_if(not coalesce(cast((n > 5\n) as boolean), false))", "0", "equal"),
     }
     assert checks["unique_keys"].keys == ("k", "l")
     assert {name for name, check in checks.items() if check.severity == "warning"} == {"many"}
@@ -50,7 +50,7 @@ def test_a_rollup_never_has_fewer_rows_than_a_build_before() -> None:
 def test_a_keyed_view_is_checked_for_the_events_that_its_query_read() -> None:
     checks = checks_of(KEYED, replace(FACTS, used=10, before=None))
     assert (checks["control_total"].sql, checks["control_total"].expected) == ("10", "11")
-    assert checks["well_formed"].broken == "not coalesce(cast((_rows = 1 and `k` is not null) as boolean), false)"
+    assert checks["well_formed"].broken == "not coalesce(cast((_rows = 1 and `k` is not null\n) as boolean), false)"
     assert "unique_keys" not in checks
 
 
@@ -82,9 +82,9 @@ def test_totals_read_the_other_view_of_the_same_build_and_freshness_the_time_of_
     total = Total("same", "sum(n)", "k", "count(1)")
     view = replace(ROLLUP, checks=(total, replace(total, name="gone", other="x"), Fresh("new", "max(t)", 5_000)))
     checks = checks_of(view)
-    assert checks["same"].expected_sql == "(select cast(count(1) as string) from gate__k)"
+    assert checks["same"].expected_sql == "(select cast(count(1)\n as string) from gate__k)"
     assert "gone" not in checks
-    assert (checks["new"].sql, checks["new"].comparison) == ("unix_millis(cast(max(t) as timestamp))", "at_least")
+    assert (checks["new"].sql, checks["new"].comparison) == ("unix_millis(cast(max(t)\n as timestamp))", "at_least")
     assert checks["new"].expected == "1767323040000"  # 2026-01-02 03:04:00 UTC
 
 
