@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
@@ -19,7 +18,7 @@ from core.identifiers import Name
 from core.measures import Sum
 from core.route import Route
 from core.topic import Json, Lines, Topic
-from core.validation.mistake import Mistake, group_mistake
+from core.validation.mistake import Mistake, group_mistake, mistake_in
 from core.view import Check, Fresh, Keyed, Rollup, Total, View
 from infra.definitions import probe_values
 from infra.definitions.expression_types import (
@@ -31,7 +30,7 @@ from infra.definitions.expression_types import (
     must_fit_measure,
     must_fit_type,
 )
-from infra.definitions.spark_errors import short_message
+from infra.definitions.spark_errors import SPARK_ERRORS, short_message
 from infra.definitions.sql_expressions import CLOCK, SqlExpression, aggregate_mistakes, expression_mistakes, failures
 
 _COPIES = 20  # ten of the largest bigint that a field may have are too many for a bigint
@@ -47,14 +46,30 @@ def sql_mistakes(
 
     ``wrong_rules`` are topics with a mistake in a rule: no event satisfies those, so what reads them is not run.
     """
+    return list(_with_refusal(definition, _mistakes(spark, definition, catalog, wrong_rules)))
+
+
+def _mistakes(
+    spark: SparkSession, definition: Topic | View | Route, catalog: Catalog, wrong_rules: Collection[str]
+) -> Iterator[Mistake]:
     if isinstance(definition, Topic):
-        return list(_topic(spark, definition))
+        yield from _topic(spark, definition)
+        return
     sources: Sources = {
         source: None if source in wrong_rules else catalog.topics[Name(source)] for source in definition.sources
     }
     if isinstance(definition, Route):
-        return list(_route(spark, definition, sources))
-    return list(_view(spark, definition, sources, catalog.views))
+        yield from _route(spark, definition, sources)
+    else:
+        yield from _view(spark, definition, sources, catalog.views)
+
+
+def _with_refusal(definition: Topic | View | Route, mistakes: Iterator[Mistake]) -> Iterator[Mistake]:
+    """The mistakes, then what Spark refuses unexpectedly: it must not hide the mistakes of other definitions."""
+    try:
+        yield from mistakes
+    except SPARK_ERRORS as e:
+        yield mistake_in(definition, short_message(e))
 
 
 def _topic(spark: SparkSession, topic: Topic) -> Iterator[Mistake]:
@@ -149,11 +164,11 @@ def _keyed(spark: SparkSession, view: Keyed, sources: Sources) -> Iterator[Mista
     yield from mistakes
     if mistakes or len(frames) < len(sources):
         return
-    rows = {source: _many_rows(spark, view, topics[source]) for source in frames}
     try:
+        rows = {source: _many_rows(spark, view, topics[source]) for source in frames}
         results = spark.sql(view.query, None, **rows)
         result_rows(view, rows).collect()
-    except PySparkException as e:
+    except SPARK_ERRORS as e:
         yield Mistake("Keyed", view.name, f"query: {short_message(e)}")
         return
     yield from expression_mistakes(
@@ -209,7 +224,5 @@ def _source(spark: SparkSession, view: Rollup, topic: Topic) -> Iterator[Mistake
         events = events if mistakes else events.where(view.where)
     keys = [SqlExpression("Key", key.name, key.expr, must_fit_type(key.type)) for key in view.keys]
     measures = [SqlExpression(type(m).__name__, m.name, m.of, must_fit_measure(m)) for m in view.measures if m.of]
-    mistakes = list(expression_mistakes(events, keys + measures))
-    yield from mistakes
     sums = [SqlExpression("Sum", m.name, m.value, must_be_exact) for m in view.measures if isinstance(m, Sum)]
-    yield from expression_mistakes(events, sums) if not mistakes else ()
+    yield from expression_mistakes(events, keys + measures, sums)
