@@ -10,17 +10,15 @@ from pyspark.sql import functions as fn
 
 from core.catalog import Catalog
 from core.compute.keyed_rows import result_rows, source_rows
-from core.compute.partial_rows import partial
 from core.decoding.formats import upcast
 from core.decoding.rules import rule_columns
-from core.event_columns import decoded_ddl
 from core.identifiers import Name
 from core.measures import Sum
 from core.route import Route
 from core.topic import Json, Lines, Topic
 from core.validation.mistake import Mistake, group_mistake, mistake_in
 from core.view import Check, Fresh, Keyed, Rollup, Total, View
-from infra.definitions import probe_values
+from infra.definitions import probe_values, probed_rows
 from infra.definitions.expression_types import (
     must_be_array,
     must_be_boolean,
@@ -151,8 +149,7 @@ def _rollup(spark: SparkSession, view: Rollup, sources: Sources) -> Iterator[Mis
     mistakes = [mistake for topic in topics for mistake in _source(spark, view, topic)]
     yield from mistakes
     for topic in topics if not mistakes else ():
-        empty = spark.createDataFrame([], decoded_ddl(topic))
-        yield from failures("Rollup", view.name, f"from {topic.name}", partial(view, topic, empty))
+        yield from probed_rows.rollup_mistakes(view, topic, _events(spark, topic))
 
 
 def _keyed(spark: SparkSession, view: Keyed, sources: Sources) -> Iterator[Mistake]:
@@ -161,6 +158,7 @@ def _keyed(spark: SparkSession, view: Keyed, sources: Sources) -> Iterator[Mista
     frames = {source: _events(spark, topic) for source, topic in topics.items()}
     keys = [SqlExpression("Key", key.name, key.expr, must_fit_type(key.type)) for key in view.keys]
     mistakes = [mistake for frame in frames.values() for mistake in expression_mistakes(frame, keys)]
+    mistakes = mistakes or list(probed_rows.count_mistakes(view, frames))
     yield from mistakes
     if mistakes or len(frames) < len(sources):
         return

@@ -121,6 +121,13 @@ def test_mistakes_of_a_topic(spark: SparkSession, tmp_path: Path, old: str, new:
         ('Key("word", "word")', 'Key("word", "explode(array(word))")', 8, "needs other rows than its own"),
         ('where="plays > 0"', 'where="plays"', 5, "where: must be a boolean, is bigint"),
         ('where="plays > 0"', 'where="count(1) over (partition by title) > 1"', 5, "where: needs other rows than its"),
+        ('where="plays > 0"', 'where="plays in (select 1)"', 5, "from songs: ["),
+        (
+            'Window("day", 86_400_000)',
+            'Window("day", 10**16, 10**14)',
+            5,
+            "from songs: java.lang.ArithmeticException: long overflow",
+        ),
         ('Key("word", "word")', 'Key("word", "string(timestamp_millis(plays * 10000000000))")', 8, "fails for extreme"),
         ('"length(word) > 3"', '"length(word)"', 12, "must be a boolean, is int"),
         ('Sum("plays", "plays")', 'Sum("plays", "price")', 13, "has 2 decimal places, declared scale 0"),
