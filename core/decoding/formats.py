@@ -9,6 +9,7 @@ from pyspark.sql import functions as fn
 
 from core.decoding import declared_form
 from core.decoding.declared_form import NUMBER, SEPARATOR
+from core.sql_names import spliced
 from core.topic import Field, Json, Lines, Topic, Version
 
 # Puts a number that follows a JSON name in quotes, because Spark's parser would convert it to a double.
@@ -72,7 +73,7 @@ def _upcast_text(json: Json, field: str) -> Column:
     upcasts = {version.number: upcast(version, field) for version in json.versions}
     if len(set(upcasts.values())) == 1:
         return fn.expr(next(iter(upcasts.values())))
-    cases = " ".join(f"when '{number}' then {sql}" for number, sql in upcasts.items())
+    cases = " ".join(f"when '{number}' then {spliced(sql)}" for number, sql in upcasts.items())
     return fn.expr(f"case _version {cases} end")
 
 

@@ -6,6 +6,7 @@ import string
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from core.event_columns import decoded_columns
 from core.gate_checks import DEFAULTS
 from core.measures import Count, First, Latest, Max, Measure, Min, Sum
 from core.topic import EVENT_TIME, Topic
@@ -151,8 +152,8 @@ def _exploded(view: Rollup, topics: Mapping[str, Topic]) -> Iterator[Mistake]:
         return
     yield from name_mistakes(view.explode, view.explode.name)
     for source in view.sources:
-        fields = {field.name for field in topics[source].fields} if source in topics else set()
-        if view.explode.name in fields | {EVENT_TIME}:
+        columns = decoded_columns(topics[source]) if source in topics else {}
+        if view.explode.name in columns:
             yield mistake_in(
-                view.explode, f"topic {source!r} already has a field {view.explode.name!r}; choose another name"
+                view.explode, f"topic {source!r} already has a column {view.explode.name!r}; choose another name"
             )

@@ -5,23 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
 from core.catalog import Catalog
 from core.compute.keyed_rows import result_rows, source_rows
-from core.compute.partial_rows import partial
 from core.decoding.formats import upcast
 from core.decoding.rules import rule_columns
-from core.event_columns import decoded_ddl
 from core.identifiers import Name
 from core.measures import Sum
 from core.route import Route
 from core.topic import Json, Lines, Topic
-from core.validation.mistake import Mistake, group_mistake
+from core.validation.mistake import Mistake, group_mistake, mistake_in
 from core.view import Check, Fresh, Keyed, Rollup, Total, View
-from infra.definitions import probe_values
+from infra.definitions import probe_values, probed_rows
 from infra.definitions.expression_types import (
     must_be_array,
     must_be_boolean,
@@ -31,7 +28,7 @@ from infra.definitions.expression_types import (
     must_fit_measure,
     must_fit_type,
 )
-from infra.definitions.spark_errors import short_message
+from infra.definitions.spark_errors import SPARK_ERRORS, short_message
 from infra.definitions.sql_expressions import CLOCK, SqlExpression, aggregate_mistakes, expression_mistakes, failures
 
 _COPIES = 20  # ten of the largest bigint that a field may have are too many for a bigint
@@ -47,14 +44,30 @@ def sql_mistakes(
 
     ``wrong_rules`` are topics with a mistake in a rule: no event satisfies those, so what reads them is not run.
     """
+    return list(_with_refusal(definition, _mistakes(spark, definition, catalog, wrong_rules)))
+
+
+def _mistakes(
+    spark: SparkSession, definition: Topic | View | Route, catalog: Catalog, wrong_rules: Collection[str]
+) -> Iterator[Mistake]:
     if isinstance(definition, Topic):
-        return list(_topic(spark, definition))
+        yield from _topic(spark, definition)
+        return
     sources: Sources = {
         source: None if source in wrong_rules else catalog.topics[Name(source)] for source in definition.sources
     }
     if isinstance(definition, Route):
-        return list(_route(spark, definition, sources))
-    return list(_view(spark, definition, sources, catalog.views))
+        yield from _route(spark, definition, sources)
+    else:
+        yield from _view(spark, definition, sources, catalog.views)
+
+
+def _with_refusal(definition: Topic | View | Route, mistakes: Iterator[Mistake]) -> Iterator[Mistake]:
+    """The mistakes, then what Spark refuses unexpectedly: it must not hide the mistakes of other definitions."""
+    try:
+        yield from mistakes
+    except SPARK_ERRORS as e:
+        yield mistake_in(definition, short_message(e))
 
 
 def _topic(spark: SparkSession, topic: Topic) -> Iterator[Mistake]:
@@ -136,8 +149,7 @@ def _rollup(spark: SparkSession, view: Rollup, sources: Sources) -> Iterator[Mis
     mistakes = [mistake for topic in topics for mistake in _source(spark, view, topic)]
     yield from mistakes
     for topic in topics if not mistakes else ():
-        empty = spark.createDataFrame([], decoded_ddl(topic))
-        yield from failures("Rollup", view.name, f"from {topic.name}", partial(view, topic, empty))
+        yield from probed_rows.rollup_mistakes(view, topic, _events(spark, topic))
 
 
 def _keyed(spark: SparkSession, view: Keyed, sources: Sources) -> Iterator[Mistake]:
@@ -146,14 +158,15 @@ def _keyed(spark: SparkSession, view: Keyed, sources: Sources) -> Iterator[Mista
     frames = {source: _events(spark, topic) for source, topic in topics.items()}
     keys = [SqlExpression("Key", key.name, key.expr, must_fit_type(key.type)) for key in view.keys]
     mistakes = [mistake for frame in frames.values() for mistake in expression_mistakes(frame, keys)]
+    mistakes = mistakes or list(probed_rows.count_mistakes(view, frames))
     yield from mistakes
     if mistakes or len(frames) < len(sources):
         return
-    rows = {source: _many_rows(spark, view, topics[source]) for source in frames}
     try:
+        rows = {source: _many_rows(spark, view, topics[source]) for source in frames}
         results = spark.sql(view.query, None, **rows)
         result_rows(view, rows).collect()
-    except PySparkException as e:
+    except SPARK_ERRORS as e:
         yield Mistake("Keyed", view.name, f"query: {short_message(e)}")
         return
     yield from expression_mistakes(
@@ -209,7 +222,5 @@ def _source(spark: SparkSession, view: Rollup, topic: Topic) -> Iterator[Mistake
         events = events if mistakes else events.where(view.where)
     keys = [SqlExpression("Key", key.name, key.expr, must_fit_type(key.type)) for key in view.keys]
     measures = [SqlExpression(type(m).__name__, m.name, m.of, must_fit_measure(m)) for m in view.measures if m.of]
-    mistakes = list(expression_mistakes(events, keys + measures))
-    yield from mistakes
     sums = [SqlExpression("Sum", m.name, m.value, must_be_exact) for m in view.measures if isinstance(m, Sum)]
-    yield from expression_mistakes(events, sums) if not mistakes else ()
+    yield from expression_mistakes(events, keys + measures, sums)

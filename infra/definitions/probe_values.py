@@ -41,7 +41,8 @@ def events_of(spark: SparkSession, topic: Topic, copies: int = 1) -> DataFrame:
     }
     source = columns.get(topic.event_time or "", _pick(_time(EARLIEST_MS), _time(LATEST_MS - 1)))
     columns[EVENT_TIME] = source
-    rows = spark.range(own + 6 * (copies - 1)).select(
+    # Rows of one partition need no shuffle to be grouped or joined.
+    rows = spark.range(0, own + 6 * (copies - 1), numPartitions=1).select(
         (fn.col("id") % 6).alias(_ROW),
         fn.when(fn.col("id") < own, fn.floor(fn.col("id") / 6)).otherwise(0).cast("int").alias(_SIX),
     )

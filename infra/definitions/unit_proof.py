@@ -15,7 +15,6 @@ from functools import partial, reduce
 from typing import Any
 
 import pyarrow as pa
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
@@ -29,7 +28,7 @@ from core.validation.mistake import Mistake, mistake_in
 from core.view import ROWS, Keyed
 from infra.definitions.generated_events import generated_events
 from infra.definitions.pattern_texts import java_matches
-from infra.definitions.spark_errors import short_message
+from infra.definitions.spark_errors import SPARK_ERRORS, short_message
 from infra.progress_bar import console
 from infra.spark.frames import frame_of
 
@@ -60,7 +59,7 @@ def unit_proof(spark: SparkSession, views: Sequence[Keyed], catalog: Catalog) ->
         return UnitProof({})
     try:
         computed = _computed(spark, views, catalog)
-    except PySparkException as e:
+    except SPARK_ERRORS as e:
         if len(views) == 1:
             mistake = mistake_in(views[0], f"query: fails for generated events: {short_message(e)}")
             return UnitProof({Name(views[0].name): [mistake]})

@@ -99,6 +99,8 @@ def test_no_mistakes(spark: SparkSession, tmp_path: Path) -> None:
         ("plays <= 1000000 or plays is null", "plays * plays > 0", 14, "fails for extreme values: "),
         ("plays <= 1000000 or plays is null", "at < now()", 14, "gives another result each time"),
         ("plays <= 1000000 or plays is null", "at < current_timestamp", 14, "gives another result each time"),
+        ("plays <= 1000000 or plays is null", "max(plays) > 0", 14, "needs other rows than its own"),
+        ("trim(name)", "max(name)", 7, "upcast of title: needs other rows than its own"),
     ],
 )
 def test_mistakes_of_a_topic(spark: SparkSession, tmp_path: Path, old: str, new: str, line: int, text: str) -> None:
@@ -115,7 +117,18 @@ def test_mistakes_of_a_topic(spark: SparkSession, tmp_path: Path, old: str, new:
         ('Key("word", "word")', 'Key("word", "wrd")', 8, "[UNRESOLVED_COLUMN"),
         ('Key("word", "word")', 'Key("word", "word", "bigint")', 8, "is string, declared bigint"),
         ("split(title, ' ')", "title", 9, "must be an array, is string"),
+        ('Key("word", "word")', 'Key("word", "max(word)")', 8, "needs other rows than its own"),
+        ('Key("word", "word")', 'Key("word", "explode(array(word))")', 8, "needs other rows than its own"),
         ('where="plays > 0"', 'where="plays"', 5, "where: must be a boolean, is bigint"),
+        ('where="plays > 0"', 'where="count(1) over (partition by title) > 1"', 5, "where: needs other rows than its"),
+        ('where="plays > 0"', 'where="plays in (select 1)"', 5, "from songs: ["),
+        (
+            'Window("day", 86_400_000)',
+            'Window("day", 10**16, 10**14)',
+            5,
+            "from songs: java.lang.ArithmeticException: long overflow",
+        ),
+        ('Key("word", "word")', 'Key("word", "string(timestamp_millis(plays * 10000000000))")', 8, "fails for extreme"),
         ('"length(word) > 3"', '"length(word)"', 12, "must be a boolean, is int"),
         ('Sum("plays", "plays")', 'Sum("plays", "price")', 13, "has 2 decimal places, declared scale 0"),
         ('Sum("plays", "plays")', 'Sum("plays", "sqrt(plays)")', 13, "must be an integer or a decimal, is double"),
@@ -157,6 +170,22 @@ def test_a_rule_over_a_column_that_decoding_does_not_give_is_a_mistake(spark: Sp
     (mistake,) = sql_mistakes(spark, topic, Catalog({Name("songs"): topic}, {}))
     assert (mistake.kind, mistake.name) == ("Rule", "late")
     assert mistake.text.endswith("A rule may name the columns title, at, _key, _value, _timestamp")
+
+
+def test_what_spark_refuses_in_a_view_leaves_the_mistakes_of_others(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "songs.py").write_text(TOPIC)
+    (tmp_path / "plays.py").write_text(VIEW.replace('Key("word", "word")', 'Key("word", "max(word)")'))
+    (tmp_path / "other.py").write_text(KEYED.replace('"plays",', '"other",').replace("lower(title)", "max(title)"))
+    catalog = load(Settings(views=(tmp_path,)))
+    views = {Name(name): catalog.view(name) for name in ("plays", "other")}
+    own = Catalog({Name("songs"): catalog.topic("songs")}, views, catalog.files)
+    problems = [(Path(problem.file).name, problem.line) for problem in spark_check(spark, own).problems]
+    assert problems == [("other.py", 7), ("plays.py", 8)]
+    # Spark refuses the rule where the view is checked, which is no error of the whole check either.
+    wrong = replace(catalog.topic("songs"), rules=(Rule("wrong", "clap > 0"),))
+    for view in views.values():
+        (mistake,) = sql_mistakes(spark, view, Catalog({Name("songs"): wrong}, views))
+        assert (mistake.name, mistake.text[:18]) == (view.name, "[UNRESOLVED_COLUMN")
 
 
 BOUNDED = TOPIC.replace("maximum=", 'minimum="-1000000", maximum=')

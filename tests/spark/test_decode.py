@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from core.decoding.decode import decode, decode_originals, decode_originals_plainly, decode_plainly, raw
 from core.event_columns import RAW_COLUMNS, decoded_columns
+from core.topic import Field, Json, Rule, Topic, Version
 from tests.support.oracle.view_oracle import Record, decode_record, moment
 from tests.support.records.frames import dicts, from_kafka, named
 from tests.support.records.trade_records import EVENT, GOOD, NEWER, T0, but, price, trade_records
@@ -207,3 +208,14 @@ def test_filtering_good_events_decodes_each_record_once(spark: SparkSession) -> 
     for frame, (call, times) in frames.items():
         plan = frame.where("_error is null")._jdf.queryExecution().optimizedPlan().toString()
         assert sum(call in line for line in plan.splitlines()) == times
+
+
+def test_an_upcast_may_end_in_a_comment_and_a_rule_may_name_a_column_in_capitals(spark: SparkSession) -> None:
+    versions = (Version(1, ("name",), {"title": "trim(name) -- of the song"}), Version(2, ("title",)))
+    topic = Topic("songs", Json(versions), (Field("title"),), rules=(Rule("timed", "_TIMESTAMP is not null"),))
+    values = (b'{"name":" a "}', b'{"version":2,"title":"b"}')
+    log = [Record("songs", 0, offset, T0, None, value) for offset, value in enumerate(values)]
+    assert [(row["title"], row["_error"]) for row in dicts(decode(topic, from_kafka(spark, log)))] == [
+        ("a", None),
+        ("b", None),
+    ]

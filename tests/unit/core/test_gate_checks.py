@@ -151,3 +151,8 @@ def test_observed_values_are_compared_exactly(
     comparison: str, observed: str | None, expected: str | None, passed: bool
 ) -> None:
     assert holds(comparison, observed, expected) is passed
+
+
+def test_a_comment_at_the_end_of_a_check_hides_nothing_of_it() -> None:
+    dear = checks_of(replace(ROLLUP, checks=(Check("dear", "n > 5 -- all of them"),)))["dear"]
+    assert dear.broken == "not coalesce(cast((n > 5 -- all of them\n) as boolean), false)"

@@ -126,6 +126,26 @@ def test_a_mistake_in_a_route_is_reported_with_its_line(
     assert [(file, at) for file, at, message in reported if text in message] == [("split.py", line)], reported
 
 
+EXPLODED = """
+from core.measures import Count
+from core.view import Explode, Key, Rollup
+
+VIEW = Rollup(
+    "now",
+    ("users",),
+    explode=Explode("deleted", "split(theme, ' ')"),
+    keys=(Key("word", "deleted"),),
+    measures=(Count("n"),),
+)
+"""
+
+
+@pytest.mark.parametrize("name", ["deleted", "theme", "event_time"])
+def test_an_exploded_column_needs_a_name_that_no_column_of_the_topic_has(tmp_path: Path, name: str) -> None:
+    (problem,) = problems_of(tmp_path, users=TOPIC, now=EXPLODED.replace("deleted", name))
+    assert problem == ("now.py", 8, f"topic 'users' already has a column '{name}'; choose another name")
+
+
 COMPACTED = TOPIC.replace("append_time=True", "append_time=True, compacted=True")
 
 
