@@ -6,6 +6,7 @@ themselves. So the first broken rule is always reported.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
@@ -19,7 +20,6 @@ from core.decoding.record_key_text import is_keyed_by_record, key_text
 from core.event_columns import DROPPED_COPY
 from core.record_keys import bad_key_rule
 from core.sealed_topic import ERASED, ERASED_RULE, is_keyed_by_subject
-from core.sql_names import mentions
 from core.topic import EVENT_TIME, Json, Topic
 
 ORIGINAL_DECODES = "_original_decodes"  # column: whether the original of a redriven copy decodes
@@ -100,8 +100,8 @@ def _rules_after_bytes(topic: Topic) -> list[DecodeRule]:
             rules.append(DecodeRule(ERASED_RULE, key_is_erased(topic), fn.lit(True)))
             continue
         broken = has_value & ~fn.coalesce(fn.expr(rule.sql), fn.lit(False))
-        inputs_wrong = [wrong[name] for name in wrong if mentions(rule.sql, name)]
-        inputs_wrong += [timeless] if mentions(rule.sql, EVENT_TIME) else []
+        inputs_wrong = [wrong[name] for name in wrong if _mentions(rule.sql, name)]
+        inputs_wrong += [timeless] if _mentions(rule.sql, EVENT_TIME) else []
         rules.append(DecodeRule(f"rule_{rule.name}", broken, versioned & ~reduce(or_, inputs_wrong, fn.lit(False))))
     return rules
 
@@ -136,3 +136,8 @@ def _time_rule_applies(topic: Topic, versioned: Column, wrong: dict[str, Column]
         return fn.lit(True)
     field_is_right = versioned & ~wrong[topic.event_time]
     return deletes() | field_is_right if topic.changelog else field_is_right
+
+
+def _mentions(sql: str, name: str) -> bool:
+    """Whether a rule names a column exactly; in another case the rule is reported beside the field, as it always was."""
+    return re.search(rf"\b{name}\b", sql) is not None
