@@ -139,5 +139,5 @@ def _time_rule_applies(topic: Topic, versioned: Column, wrong: dict[str, Column]
 
 
 def _mentions(sql: str, name: str) -> bool:
-    """Whether a rule names a column exactly; in another case the rule is reported beside the field, as it always was."""
+    """Whether a rule names a column exactly: in another case, the rule counts as broken with the field."""
     return re.search(rf"\b{name}\b", sql) is not None
