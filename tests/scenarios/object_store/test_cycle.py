@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from batch.build import build
@@ -12,7 +13,7 @@ from batch.claim import claim
 from batch.land import land
 from infra.control import run_roles
 from infra.control.claims import claim_of
-from infra.lake import files, table_paths
+from infra.lake import checksums, delta, files, idempotent_writes, table_paths
 from tests.conftest import fresh_settings
 from tests.support.checks import assertions
 from tests.support.instances.world import World
@@ -85,8 +86,13 @@ def test_the_local_disk_holds_no_lake_and_no_checkpoints(world: World, store: S3
     assert local_names & {"lake", "checkpoints"} == set()
 
 
-def test_checksums_make_no_objects_for_folders(store: S3Server) -> None:
+def test_checksums_of_commits_make_no_objects_for_folders(world: World, store: S3Server) -> None:
     """Arrow would put an object for each level of the path, with every commit."""
-    keys = [key for key in store.keys("cycle/lake/") if "/_checksums" in key]
-    assert keys
-    assert [key for key in keys if key.endswith("/")] == []
+    path = world.settings.lake_root.replace("/cycle/lake", "/counted")
+    delta.create(path, pa.schema({"n": pa.int64()}))
+    for number in range(3):
+        rows = pa.Table.from_pylist([{"n": number}])
+        checksums.record(path, idempotent_writes.append_once(path, rows, "test", number) or 0)
+    checksums.finish()
+    keys = [key for key in store.keys("counted/") if "/_checksums" in key]
+    assert keys == [f"counted/_checksums/{version}.json" for version in (1, 2, 3)]
