@@ -40,7 +40,7 @@ def _wait_for(settings: Settings, run: Run, end: Cut) -> None:
         return not left
 
     with bar(f"run {run.id} reads what is served", first, "records") as show:
-        wait_until(is_read, None, every=0.2, error=lambda: TryAgain(f"run {run.id} has not read what is served"))
+        wait_until(is_read, None, every=1.0, error=lambda: TryAgain(f"run {run.id} has not read what is served"))
 
 
 def _served_end(settings: Settings, run: Run) -> Cut:

@@ -17,7 +17,7 @@ from pathlib import Path
 from deltalake import DeltaTable
 from pyarrow import fs
 
-from infra.lake import delta_log, files
+from infra.lake import delta_log, files, object_store
 
 FOLDER = "_checksums"
 _CHUNK = 1024 * 1024
@@ -136,7 +136,7 @@ def _versions(file_system: fs.FileSystem, root: str) -> list[int]:
 
 def _write(path: str, version: int, checksums: Mapping[str, str]) -> None:
     file_system, root = files.filesystem(path)
-    if path.startswith("/"):  # an object store has no folders: Arrow would put an object for each level of the path
+    if not object_store.is_object(path):  # it has no folders: Arrow would put an object for each level of the path
         file_system.create_dir(f"{root}/{FOLDER}", recursive=True)
     own = hashlib.sha256(json.dumps(checksums, sort_keys=True).encode()).hexdigest()
     content = json.dumps({"files": checksums, "sha256": own}, sort_keys=True).encode()

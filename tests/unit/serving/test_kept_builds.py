@@ -26,7 +26,7 @@ from views import trade_stats, trades
 VIEW, REPLAY = Name("trade_stats"), Name("r000002")
 CATALOG = Catalog({Name("trades"): trades.TOPIC}, {VIEW: trade_stats.VIEW})
 DIGEST = CATALOG.digest(VIEW)
-EQUAL = Comparison(REPLAY, Name("b000001"), 4, CUT, Cut(), VIEW, DIGEST, 3, 0, 0, 0, 0, (), True, AT, 1.0)  # fmt: skip
+EQUAL = Comparison(REPLAY, Name("b000001"), 4, CUT, Cut(), VIEW, DIGEST, 3, 0, 0, 0, 0, (), True, AT, 1.0)
 
 
 @pytest.fixture
